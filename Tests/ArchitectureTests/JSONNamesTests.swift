@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("The names of identifiers in JSON")
+@Suite("The names of identifiers in JSON", .timeLimit(.minutes(1)))
 struct JSONNamesTests {
     /// Swift writes `productID`, and JSON `productId` as Apple's formats do, on every port.
     @Test func everyIdentifierOfAMessageIsRenamed() throws {

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("One file has the SQL of a table")
+@Suite("One file has the SQL of a table", .timeLimit(.minutes(1)))
 struct TableFilesTests {
     private static let joins: [(join: TableFiles.Join, reason: String)] = [
         (

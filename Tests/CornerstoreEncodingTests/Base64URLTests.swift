@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Base64URLTests {
+@Suite(.timeLimit(.minutes(1))) struct Base64URLTests {
     @Test func readingIsStrict() {
         #expect(Base64URL.encoded([0xfb, 0xff, 0xfe]) == "-__-")
         #expect(Base64URL.encoded([1]) == "AQ")

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct HexadecimalTests {
+@Suite(.timeLimit(.minutes(1))) struct HexadecimalTests {
     @Test func everyByteHasTwoDigits() {
         for byte in UInt8.min...UInt8.max {
             #expect(Hexadecimal.encoded([byte]) == String(format: "%02x", Int(byte)))

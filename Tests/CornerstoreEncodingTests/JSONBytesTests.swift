@@ -3,6 +3,7 @@ import Testing
 
 @testable import CornerstoreEncoding
 
+@Suite(.timeLimit(.minutes(1)))
 struct JSONBytesTests {
     @Test func everyCharacterInEveryPlaceReadsBack() throws {
         for scalar in (0...0x100).compactMap(Unicode.Scalar.init) {

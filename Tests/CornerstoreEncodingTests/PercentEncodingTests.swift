@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct PercentEncodingTests {
+@Suite(.timeLimit(.minutes(1))) struct PercentEncodingTests {
     /// Every set, with its characters as RFC 3986 lists them, and the texts of all others.
     @Test(
         arguments: [

@@ -2,7 +2,7 @@ import HTTPSupport
 import NIOCore
 import Testing
 
-@Suite("A client's address")
+@Suite("A client's address", .timeLimit(.minutes(1)))
 struct NetworkAddressTests {
     @Test func anAddressIsWhoIsBehindIt() throws {
         func address(_ text: String) throws -> NetworkAddress { try #require(NetworkAddress(text)) }

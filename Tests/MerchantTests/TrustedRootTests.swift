@@ -7,7 +7,7 @@ import Testing
 @testable import StoreReceipts
 
 /// A store whose roots are configured by their names and keys, as Apple's are.
-@Suite struct TrustedRootTests {
+@Suite(.timeLimit(.minutes(1))) struct TrustedRootTests {
     private let rootKey: AuthorityKey
     private let root: AuthorityIdentity
     private let leafKey = P256.Signing.PrivateKey()

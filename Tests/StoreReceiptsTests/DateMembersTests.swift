@@ -4,6 +4,7 @@ import Testing
 
 @testable import StoreReceipts
 
+@Suite(.timeLimit(.minutes(1)))
 struct DateMembersTests {
     /// Days and the clock of Los Angeles are kept from one date to the next, which must not show.
     @Test func datesAreWrittenAsTheyAreAloneWhateverStoodBefore() throws {

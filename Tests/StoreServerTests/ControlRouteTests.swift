@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite("The control port's route table")
+@Suite("The control port's route table", .timeLimit(.minutes(1)))
 struct ControlRouteTests {
     private static func line(_ route: ControlRoute) -> String { "\(route.method.rawValue) \(route.template)" }
 

@@ -4,7 +4,7 @@ import StoreWire
 import TestSupport
 import Testing
 
-@Suite("A message's one reader and writer agree with Codable")
+@Suite("A message's one reader and writer agree with Codable", .timeLimit(.minutes(1)))
 struct MessageTests {
     private static let key = WireFormatTests.key
     /// Texts that have to be escaped, or must not be.

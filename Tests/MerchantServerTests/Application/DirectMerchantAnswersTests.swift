@@ -13,7 +13,7 @@ import Testing
 
 /// The direct path and the router give the same answers, to the byte. `Connection: keep-alive`, which changes nothing
 /// else, sends a request to the router.
-@Suite struct DirectMerchantAnswersTests {
+@Suite(.timeLimit(.minutes(1))) struct DirectMerchantAnswersTests {
     /// Sends a request both ways and compares all of the answers but their date.
     @discardableResult
     private static func bothWays(

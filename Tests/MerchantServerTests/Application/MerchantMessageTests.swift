@@ -5,7 +5,7 @@ import StoreWire
 import TestSupport
 import Testing
 
-@Suite("A message's one reader and writer agree with Codable")
+@Suite("A message's one reader and writer agree with Codable", .timeLimit(.minutes(1)))
 struct MerchantMessageTests {
     /// Texts that have to be escaped, or must not be.
     private static let texts = ["coins", "a\"b\\c", "Zoë/🦊", "line\nbreak\u{1}\u{7F}"]
