@@ -75,8 +75,8 @@ public enum ControlRoute: Sendable, Hashable {
     case cancelUpload(UUID)
     /// Completes an upload. The answer is ``ControlAPI/ContentVersion``, or with 422 ``ControlAPI/RefusedContent``.
     case completeUpload(UUID)
-    /// Takes the next step of a version: ``ControlAPI/Rejection`` for a rejection, nothing for the others, answered with
-    /// ``ControlAPI/ContentVersion``.
+    /// Takes the next step of a version: ``ControlAPI/Rejection`` for a rejection, nothing for the others. The answer
+    /// is ``ControlAPI/ContentVersion``.
     case step(ContentStepName, version: UUID)
 
     /// A payment sheet.

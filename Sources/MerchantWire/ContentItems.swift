@@ -60,8 +60,8 @@ public struct DeadWebhook: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case type, createdAt, attempts, reason
         case eventID = "eventId"
+        case type, createdAt, attempts, reason
     }
 }
 
@@ -148,7 +148,7 @@ public struct UserReport: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case balances, entitlements, flags
         case userID = "userId"
+        case balances, entitlements, flags
     }
 }

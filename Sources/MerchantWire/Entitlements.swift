@@ -55,8 +55,9 @@ public struct Entitlement: Codable, Sendable, Equatable {
     public var isUsable: Bool { state == .active || state == .grace }
 
     private enum CodingKeys: String, CodingKey {
-        case entitlement, content, state, expiresAt, graceUntil, willRenew, renewsAs, environment
+        case entitlement, content
         case productID = "productId"
+        case state, expiresAt, graceUntil, willRenew, renewsAs, environment
     }
 }
 
@@ -90,7 +91,7 @@ public struct UserDescription: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case accountToken
         case userID = "userId"
+        case accountToken
     }
 }

@@ -91,9 +91,9 @@ public struct MerchantProduct: Codable, Sendable, Hashable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case kind, grants, isOnSale, shelf
         case bundleID = "bundleId"
         case productID = "productId"
+        case kind, grants, isOnSale, shelf
     }
 
     /// Decodes a product; `isOnSale` is true when the key is missing.

@@ -54,10 +54,10 @@ public struct RedeemedTransaction: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case quantity, environment, grants, redeemedAt, expiresAt, wentToNamedOwner
         case transactionID = "transactionId"
         case originalTransactionID = "originalTransactionId"
         case productID = "productId"
+        case quantity, environment, grants, redeemedAt, expiresAt, wentToNamedOwner
     }
 }
 
@@ -81,9 +81,9 @@ public struct RefusedTransaction: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case code, message
         case transactionID = "transactionId"
         case productID = "productId"
+        case code, message
     }
 }
 

@@ -27,8 +27,8 @@ public struct ContentRequest: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version
         case bundleID = "bundleId"
+        case version
     }
 }
 
@@ -65,7 +65,7 @@ public struct ContentGrant: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, length, unpackedLength, sha256, url, expires
         case contentID = "contentId"
+        case version, length, unpackedLength, sha256, url, expires
     }
 }

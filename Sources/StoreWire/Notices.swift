@@ -31,8 +31,9 @@ public struct NoticesResponse: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case account, cursor, hasMore, promotions, priceIncreases
+        case account
         case revokedProductIDs = "revokedProductIds"
+        case cursor, hasMore, promotions, priceIncreases
     }
 }
 
@@ -94,8 +95,8 @@ public struct PriceIncreaseDescription: Codable, Sendable, Hashable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case displayName, oldPrice, newPrice, priceLocale
         case productID = "productId"
+        case displayName, oldPrice, newPrice, priceLocale
     }
 }
 
@@ -119,9 +120,9 @@ public struct PriceConsentRequest: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case newPrice, accepts
         case bundleID = "bundleId"
         case productID = "productId"
+        case newPrice, accepts
     }
 }
 
@@ -141,8 +142,8 @@ public struct CodeRedemptionRequest: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case code
         case bundleID = "bundleId"
+        case code
     }
 }
 

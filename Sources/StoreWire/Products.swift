@@ -26,10 +26,11 @@ public struct ProductsRequest: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case languages, isForSheet
         case bundleID = "bundleId"
         case productIDs = "productIds"
+        case languages
         case itemIDs = "itemIds"
+        case isForSheet
     }
 }
 
@@ -60,8 +61,9 @@ public struct ProductsResponse: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case products, storefront, items, customer
+        case products
         case invalidProductIDs = "invalidProductIds"
+        case storefront, items, customer
     }
 }
 
@@ -85,9 +87,9 @@ public struct StoreItem: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case appName, product
         case itemID = "itemId"
         case bundleID = "bundleId"
+        case appName, product
     }
 }
 
@@ -144,8 +146,8 @@ public struct ProductDescription: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case kind, displayName, description, price, priceLocale, isFamilyShareable, subscription, content
         case productID = "productId"
+        case kind, displayName, description, price, priceLocale, isFamilyShareable, subscription, content
     }
 }
 
@@ -178,8 +180,8 @@ public struct SubscriptionDescription: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case groupName, groupLevel, period, introductoryOffer, promotionalOffers
         case groupID = "groupId"
+        case groupName, groupLevel, period, introductoryOffer, promotionalOffers
     }
 }
 
@@ -218,8 +220,8 @@ public struct OfferDescription: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case price, paymentMode, period, numberOfPeriods
         case offerID = "offerId"
+        case price, paymentMode, period, numberOfPeriods
     }
 }
 

@@ -38,9 +38,10 @@ public struct PurchaseRequest: Encodable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case idempotencyKey, quantity, applicationUsername, simulatesAskToBuy, agreedPrice, offer
+        case idempotencyKey
         case bundleID = "bundleId"
         case productID = "productId"
+        case quantity, applicationUsername, simulatesAskToBuy, agreedPrice, offer
     }
 }
 
@@ -77,9 +78,9 @@ public struct SignedOffer: Codable, Sendable, Hashable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case nonce, signature, timestamp
         case offerID = "offerId"
         case keyID = "keyId"
+        case nonce, signature, timestamp
     }
 }
 
@@ -161,12 +162,12 @@ public struct TransactionDescription: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case kind, quantity, purchaseDate, originalPurchaseDate, expiresDate, applicationUsername, idempotencyKey,
-            content
         case transactionID = "transactionId"
         case originalTransactionID = "originalTransactionId"
         case bundleID = "bundleId"
         case productID = "productId"
+        case kind, quantity, purchaseDate, originalPurchaseDate, expiresDate, applicationUsername, idempotencyKey,
+            content
     }
 }
 
@@ -207,8 +208,8 @@ public struct AppReceiptRequest: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case bundleVersion, vendorIdentifier, pretence
         case bundleID = "bundleId"
+        case bundleVersion, vendorIdentifier, pretence
     }
 }
 

@@ -31,9 +31,10 @@ public struct RestoreRequest: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case idempotencyKey, applicationUsername, after
+        case idempotencyKey
         case bundleID = "bundleId"
         case deviceID = "deviceId"
+        case applicationUsername, after
     }
 }
 

@@ -57,7 +57,7 @@ public struct AccountDescription: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case email, storefront, canMakePayments
         case accountID = "accountId"
+        case email, storefront, canMakePayments
     }
 }

@@ -98,7 +98,8 @@ public struct WireError: Error, Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case code, message, error
+        case code, message
         case requestID = "requestId"
+        case error
     }
 }

@@ -96,9 +96,9 @@ struct ModuleTable {
         // On top of them.
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "ContentPackages", "ControlWire", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant",
-                "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit", "StoreReceipts", "StoreServer",
-                "StoreWire",
+                "BlobStorage", "ContentPackages", "ControlWire", "CornerstoreEncoding", "Database", "HTTPSupport",
+                "Merchant", "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit", "StoreReceipts",
+                "StoreServer", "StoreWire",
             ],
             outside: [
                 "ArgumentParser", "AsyncHTTPClient", "Configuration", "Crypto", "Logging", "NIOCore",
