@@ -22,6 +22,13 @@ let package = Package(
         .executable(name: "book-chapters", targets: ["book-chapters"]),
         .executable(name: "server-books", targets: ["server-books"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Servers"]),
+        .trait(
+            name: "Servers",
+            description: "The servers and the command line. Apps that only use the libraries leave it out."
+        ),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -548,3 +555,18 @@ let package = Package(
         ),
     ]
 )
+
+/// The packages that only the servers, the command line and the tests use. Without the trait, SwiftPM does not resolve
+/// them.
+let serverPackages: Set = [
+    "hummingbird", "jwt-kit", "swift-argument-parser", "swift-configuration", "swift-http-types", "swift-log",
+    "swift-metrics", "swift-nio-extras", "swift-service-lifecycle", "Yams",
+]
+for target in package.targets {
+    target.dependencies = target.dependencies.map { dependency in
+        guard case .productItem(let name, let package?, _, _) = dependency, serverPackages.contains(package) else {
+            return dependency
+        }
+        return .product(name: name, package: package, condition: .when(traits: ["Servers"]))
+    }
+}
