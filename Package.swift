@@ -22,19 +22,36 @@ let package = Package(
         .executable(name: "book-chapters", targets: ["book-chapters"]),
         .executable(name: "server-books", targets: ["server-books"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Servers"]),
+        .trait(
+            name: "Servers",
+            description: "The servers and the command line. Apps that only use the libraries leave it out."
+        ),
+    ],
+    // No Package.resolved is committed. A dependency stays at its minor version where the code relies on more than its
+    // public API; the comment says which code.
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // CommandError+Known recognizes the parser's own errors, which have no public type, by their module.
+        .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        // ChainPolicy uses `@_spi(DisableValidityCheck)`. ShortKeyLeaf relies on the least length of an RSA key.
+        .package(url: "https://github.com/apple/swift-certificates", .upToNextMinor(from: "1.21.1")),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        // StoreReceipts verifies and signs with `_RSA`. Names with an underscore have no stable versions.
+        .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.2")),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        // HTTPSupport: ConnectionChannel adds handlers to the pipeline that HTTP1Channel makes, and they rely on when
+        // Hummingbird closes a connection. HTTPProblem reads the request's id from the logger.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1")),
+        // YAMLHazards limits what Yams does slowly. YAMLParser passes the texts of its errors on.
+        .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
+        // Swift 6.3's URLSession cannot replace it: it ends the process when a response's head is cut short, keeps what
+        // a download has not written yet in memory without limit, and deadlocks when requests are cancelled.
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
@@ -585,3 +602,18 @@ let package = Package(
         ),
     ]
 )
+
+/// The packages that only the servers, the command line and the tests use. Without the trait, SwiftPM does not resolve
+/// them.
+let serverPackages: Set = [
+    "hummingbird", "jwt-kit", "swift-argument-parser", "swift-configuration", "swift-http-types", "swift-log",
+    "swift-metrics", "swift-nio-extras", "swift-service-lifecycle", "Yams",
+]
+for target in package.targets {
+    target.dependencies = target.dependencies.map { dependency in
+        guard case .productItem(let name, let package?, _, _) = dependency, serverPackages.contains(package) else {
+            return dependency
+        }
+        return .product(name: name, package: package, condition: .when(traits: ["Servers"]))
+    }
+}

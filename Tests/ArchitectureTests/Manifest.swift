@@ -10,9 +10,17 @@ struct Manifest {
         var isProgram: Bool
         /// Names of targets and products.
         var dependencies: [String]
+        /// The packages of these products.
+        var packages: Set<String>
     }
 
     let targets: [Target]
+    /// The targets of all library products.
+    let libraryTargets: [String]
+    /// The packages that the package depends on, as targets name them.
+    let packages: Set<String>
+    /// The packages that are left out without the trait `Servers`.
+    let serverPackages: Set<String>
 
     init(text: String) {
         let declaration = /\.(target|executableTarget|testTarget|systemLibrary|macro|plugin)\(\s*name:\s*"([^"]+)"/
@@ -29,11 +37,31 @@ struct Manifest {
                         ?? (match.1 == "testTarget" ? "Tests/" : "Sources/") + match.2,
                     line: text[..<match.range.lowerBound].count { $0 == "\n" } + 1,
                     isProgram: match.1 == "executableTarget",
-                    dependencies: Self.dependencies(in: body)
+                    dependencies: Self.dependencies(in: body),
+                    packages: Set(body.matches(of: /\bpackage:\s*"([^"]+)"/).map { String($0.1) })
                 )
             )
         }
         targets = found
+        libraryTargets = text.matches(of: /\.library\(name: "[^"]+", targets: \["([^"]+)"\]\)/).map { String($0.1) }
+        packages = Set(text.matches(of: /\.package\(url: "[^"]+\/([^"\/]+)"/).map { String($0.1) })
+        serverPackages =
+            text.firstMatch(of: /let serverPackages: Set = \[([^\]]+)\]/).map { list in
+                Set(list.1.matches(of: /"([^"]+)"/).map { String($0.1) })
+            } ?? []
+    }
+
+    /// The packages that a target and the targets below it use.
+    func packages(below target: String) -> Set<String> {
+        var packages: Set<String> = []
+        var seen: Set<String> = []
+        func visit(_ name: String) {
+            guard seen.insert(name).inserted, let target = targets.first(where: { $0.name == name }) else { return }
+            packages.formUnion(target.packages)
+            target.dependencies.forEach(visit)
+        }
+        visit(target)
+        return packages
     }
 
     /// From the text's first opening parenthesis or bracket to the one that closes it.
