@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -5,7 +6,7 @@ import Logging
 import NIOCore
 
 /// An error that a client may read: a status, a stable code and a sentence. Its JSON body is `{"code": …, "message": …,
-/// "requestID": …}`.
+/// "requestId": …}`.
 public struct HTTPProblem: HTTPResponseError {
     /// The response's status.
     public var status: HTTPResponse.Status
@@ -60,7 +61,8 @@ public struct HTTPProblem: HTTPResponseError {
     /// The response to a request that failed with this problem.
     public func response(from request: Request, context: some RequestContext) throws -> Response {
         let requestID = context.requestID
-        let body = try JSONEncoder().encode(Body(code: code, message: message, requestId: requestID, error: cause))
+        let body = try JSONEncoder.compact.encode(
+            Body(code: code, message: message, requestId: requestID, error: cause))
         var headers: HTTPFields = [.contentType: "application/json", .requestID: requestID]
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
         // RFC 9110, section 11.6.1: a 401 names the scheme to use.

@@ -36,14 +36,14 @@ struct CheckerTests {
 
     @Test(arguments: [
         ("@Suite(.timeLimit(.minutes(1))) struct A {\n    @Test func b() {}\n}", 0),
-        ("@Suite(\"A, {\", .serialized)\nstruct A {\n    @Test func b() {}\n}", 0),
+        ("@Suite(\"A, {\", .serialized, .timeLimit(.minutes(1)))\nstruct A {\n    @Test func b() {}\n}", 0),
         ("@Suite struct A {\n    @Test func b() {}\n}", 1), ("struct A {\n    @Test func b() {}\n}", 1),
         (
             "@Suite(.timeLimit(.minutes(1))) struct A {\n    @Test func b() {}\n}\nstruct B {\n    @Test func c() {}\n}",
             1
         ),
         ("@Suite(.timeLimit(.minutes(2))) struct A {\n    @Test func b() {}\n}", 2),
-        ("struct A {\n    @Test func b() {}\n}", 1), ("struct A {\n    func test() {}\n}", 0),
+        ("struct A {\n    @Test(.timeLimit(.minutes(1))) func b() {}\n}", 1), ("struct A {\n    func test() {}\n}", 0),
     ])
     func timeLimit(text: String, count: Int) {
         #expect(CodeRules.timeLimits(in: SwiftSource(path: "Tests/A.swift", text: text)).count == count)

@@ -1,7 +1,7 @@
 import Testing
 
 /// An app resolves and builds every package that its libraries need. `scripts/measure-libraries` shows what that costs.
-@Suite("Apps resolve only the packages that the libraries need")
+@Suite("Apps resolve only the packages that the libraries need", .timeLimit(.minutes(1)))
 struct LibraryPackagesTests {
     /// The packages that the libraries use. Each brings its own dependencies: a new one is decided here first.
     static let allowed: Set = ["async-http-client", "swift-asn1", "swift-certificates", "swift-crypto", "swift-nio"]

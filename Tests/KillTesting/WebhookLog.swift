@@ -42,7 +42,7 @@ package final class WebhookLog: Sendable {
             state.entries.values.compactMap { entry in
                 struct Body: Decodable {
                     struct Data: Decodable {
-                        var user: String
+                        var userId: String
                         var purchase: String?
                         var reason: String?
                     }
@@ -51,7 +51,7 @@ package final class WebhookLog: Sendable {
                 }
                 guard let body = try? JSONDecoder().decode(Body.self, from: Data(entry.body)) else { return nil }
                 return Event(
-                    type: body.type, user: body.data.user,
+                    type: body.type, user: body.data.userId,
                     transaction: body.data.purchase?.split(separator: "/").last.map(String.init),
                     reason: body.data.reason)
             }

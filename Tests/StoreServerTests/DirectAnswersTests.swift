@@ -70,8 +70,8 @@ import Testing
     /// The members of a purchase of a consumable with everything that the direct path takes.
     private static func members(_ key: UUID) -> [(name: String, value: String)] {
         [
-            ("idempotencyKey", "\"\(key)\""), ("bundleID", "\"\(RunningServer.bundleID)\""),
-            ("productID", "\"credits5\""), ("quantity", "3"), ("applicationUsername", #""Zoë \"🐒\" \/\u0041""#),
+            ("idempotencyKey", "\"\(key)\""), ("bundleId", "\"\(RunningServer.bundleID)\""),
+            ("productId", "\"credits5\""), ("quantity", "3"), ("applicationUsername", #""Zoë \"🐒\" \/\u0041""#),
             ("simulatesAskToBuy", "false"), ("agreedPrice", #"{"milliunits":990,"currency":"USD"}"#),
         ]
     }
@@ -121,15 +121,15 @@ import Testing
     @Test func otherPurchasesAreAnsweredTheSameBothWays() async throws {
         try await withServer { server in
             let token = try await server.signIn().token
-            let offer = #"{"offerID":"o","keyID":"k","nonce":"\#(UUID())","signature":"AA==","timestamp":1}"#
+            let offer = #"{"offerId":"o","keyId":"k","nonce":"\#(UUID())","signature":"AA==","timestamp":1}"#
             func check(_ body: [UInt8], _ status: Int, _ found: String, token: String? = token) async throws {
                 let reply = try await Self.bothWays(server, .purchases, body, token: token)
                 #expect(reply.status == status && reply.text.contains(found), "\(reply.text)")
             }
-            try await check(Self.with("productID", "\"hats\"", UUID()), 200, "invalid_quantity")
-            try await check(Self.with("productID", "\"nothing\""), 200, "product_not_available")
-            try await check(Self.with("productID", "\"club.monthly\""), 200, "failed")
-            try await check(Self.with("bundleID", "\"com.example.nothing\""), 404, "unknown_app")
+            try await check(Self.with("productId", "\"hats\"", UUID()), 200, "invalid_quantity")
+            try await check(Self.with("productId", "\"nothing\""), 200, "product_not_available")
+            try await check(Self.with("productId", "\"club.monthly\""), 200, "failed")
+            try await check(Self.with("bundleId", "\"com.example.nothing\""), 404, "unknown_app")
             try await check(Self.with("agreedPrice", #"{"milliunits":1,"currency":"USD"}"#), 200, "price_changed")
             try await check(Self.with("simulatesAskToBuy", "true"), 200, "deferred")
             try await check(Self.object(Self.members(UUID()) + [("offer", offer)]), 200, "failed")
@@ -142,7 +142,7 @@ import Testing
             for (product, kind) in [("hats", "nonConsumable"), ("club.monthly", "autoRenewableSubscription")] {
                 let members = Self.members(UUID()).filter { $0.name != "agreedPrice" }.map { member in
                     switch member.name {
-                    case "productID": (member.name, "\"\(product)\"")
+                    case "productId": (member.name, "\"\(product)\"")
                     case "quantity": (member.name, "1")
                     default: member
                     }

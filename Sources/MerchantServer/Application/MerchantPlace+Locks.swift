@@ -1,8 +1,8 @@
 import BlobStorage
 import Foundation
-import HTTPSupport
 import Logging
 import Merchant
+import ServerSupport
 
 /// Locks between the processes that use a merchant's place.
 extension MerchantPlace {
