@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 
 /// An error that a client may read: a status, a stable code and a sentence. Its JSON body is `{"code": …, "message": …,
-/// "requestID": …}`.
+/// "requestId": …}`.
 public struct HTTPProblem: HTTPResponseError {
     /// The response's status.
     public var status: HTTPResponse.Status
