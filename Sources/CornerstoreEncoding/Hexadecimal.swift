@@ -17,7 +17,7 @@ package enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of text in either case; nil if it has an odd number of digits or other characters.
+    /// The bytes that digits in either case encode; nil if their number is odd or the text has other characters.
     package static func decoded(_ text: String) -> [UInt8]? {
         let text = Array(text.utf8)
         guard text.count.isMultiple(of: 2) else { return nil }
@@ -30,7 +30,7 @@ package enum Hexadecimal {
         return bytes
     }
 
-    /// The value of the four digits at an index, in either case; nil if there are none.
+    /// The value of the four digits at an index, in either case; nil if fewer than four digits are there.
     package static func unit(_ text: Span<UInt8>, at index: Int) -> UInt16? {
         guard index + 4 <= text.count else { return nil }
         var unit: UInt16 = 0

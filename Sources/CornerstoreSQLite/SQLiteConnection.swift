@@ -185,13 +185,13 @@ public final class SQLiteConnection {
     }
 }
 
-/// When SQLite gives statements up. SQLite asks for it while they run.
+/// The deadline of running statements. SQLite checks it while a statement runs.
 private final class StatementLimit {
-    /// How many instructions of SQLite's virtual machine run between two looks at the clock: well under a millisecond.
+    /// The number of SQLite's virtual machine instructions between two checks of the clock: well under a millisecond.
     static let interval: Int32 = 10_000
 
     var deadline: ContinuousClock.Instant?
-    /// Whether SQLite asks at all, which it does from the first deadline on.
+    /// Whether SQLite checks the deadline; true after the first deadline was set.
     var isWatched = false
 
     var isOver: Bool { deadline.map { .now >= $0 } ?? false }

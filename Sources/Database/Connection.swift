@@ -25,7 +25,7 @@ public final class Connection {
     private var hasEnded = false
     /// The first statement's failure, if one failed.
     private(set) var failure: DatabaseError?
-    /// Whether the transaction was given up because it took too long.
+    /// Whether the transaction failed because it took too long.
     private(set) var isOverdue = false
 
     /// - Parameters:
@@ -73,13 +73,13 @@ public final class Connection {
         session.endStatements(at: nil)
     }
 
-    /// Throws unless the transaction may be committed: a failure that the closure has caught, or that the transaction
-    /// took too long.
+    /// Throws when the transaction must not be committed: the error of a failed statement, even if the closure has
+    /// caught it, or the error of a transaction that took too long.
     func checkMayCommit() throws(DatabaseError) {
         if let failure = failure ?? lateness() { throw failure }
     }
 
-    /// The error of a transaction that takes too long, if this one does.
+    /// The error of this transaction if it has passed its deadline, else nil.
     private func lateness() -> DatabaseError? {
         guard let longest, let deadline, now() >= deadline else { return nil }
         isOverdue = true
@@ -97,7 +97,7 @@ public final class Connection {
         do throws(DatabaseError) {
             return try statement()
         } catch {
-            // The engine ends the statement that runs at the deadline.
+            // The engine ended the statement at the deadline. Report the deadline and not the engine's error.
             let failure = error.code == .busy ? lateness() ?? error : error
             self.failure = failure
             throw failure

@@ -19,7 +19,7 @@ public final class Database: Sendable {
         /// The longest time from the beginning of a write transaction to its commit. Meanwhile other transactions wait
         /// for the writer or the connection.
         var change = Duration.seconds(30)
-        /// The time between two searches for transactions that have waited too long.
+        /// The time between two checks for transactions that have waited too long.
         var sweep = Duration.seconds(1)
     }
 

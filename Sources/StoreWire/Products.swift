@@ -10,7 +10,7 @@ public struct ProductsRequest: Codable, Sendable, Equatable {
     /// The item numbers of apps or products to show on a page, from any app of the store; at most
     /// ``StoreLimits/itemsInOneRequest``. Nil asks for no items.
     public var itemIDs: [Int64]?
-    /// True when a payment sheet asks, which also needs ``ProductsResponse/customer``.
+    /// True when a payment sheet asks. The response then includes ``ProductsResponse/customer``.
     public var isForSheet: Bool?
 
     /// Creates a products request.
@@ -40,7 +40,7 @@ public struct ProductsResponse: Codable, Sendable, Equatable {
     public var products: [ProductDescription]
     /// The identifiers that are unknown, not on sale, or not available in the storefront.
     public var invalidProductIDs: [ProductID]
-    /// The storefront whose prices and languages the answer uses.
+    /// The storefront whose prices the answer uses.
     public var storefront: StorefrontDescription
     /// The items that match ``ProductsRequest/itemIDs``, in the order of the request. Unknown numbers are left out. Nil
     /// when the request asked for no items.

@@ -150,7 +150,7 @@ private func value(_ database: Database) async throws -> Int {
         now = begin + .seconds(30)
         #expect(throws: DatabaseError.self) { try idle.checkMayCommit() }
         #expect(idle.isOverdue)
-        // What is to take any time may.
+        // A migration has no time limit.
         let migration = Connection(session, longest: nil, now: { now })
         now = begin + .seconds(86_400)
         _ = try migration.query("SELECT 1")

@@ -66,7 +66,8 @@ final class SQLiteCheckpointer: Sendable {
                 let open = try session ?? SQLiteSession(path: path, .readWrite, cache: settings.readerCache)
                 session = open
                 let moved = try open.checkpoint(restarting: false) ?? 0
-                // This flush delays no transaction, and leaves little to flush for the writer, which delays all.
+                // This flush delays no transaction. It leaves little to flush for the writer, whose flush delays all
+                // writes.
                 try open.flushFile()
                 return moved
             } catch {

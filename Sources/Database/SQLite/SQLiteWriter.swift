@@ -12,7 +12,7 @@ struct SQLiteWriter {
     private let settings: SQLiteSettings
     private let longest: Duration
 
-    /// - Parameter longest: how long one change may keep the writer.
+    /// - Parameter longest: The longest time that one transaction may take.
     init(_ session: SQLiteSession, _ queue: JobQueue, _ settings: SQLiteSettings, longest: Duration) {
         self.session = session
         self.queue = queue
@@ -120,8 +120,8 @@ struct SQLiteWriter {
         return commit(completions, jobs.count)
     }
 
-    /// The outcome of jobs that were all undone because one failed. If that one took too long, it is answered and
-    /// removed: run again, it would keep the writer for as long again.
+    /// The outcome of a batch that was rolled back because one job failed. A job that took too long gets its error and
+    /// is removed, because a second run would delay the other transactions for as long again.
     private func undecided(
         _ jobs: inout [Job], _ index: Int, _ connection: Connection, _ error: any Error
     ) -> Outcome {

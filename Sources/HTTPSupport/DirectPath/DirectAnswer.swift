@@ -17,8 +17,8 @@ public struct DirectAnswer: Sendable {
 
 /// The parts of a request that decide whether it can be answered directly.
 ///
-/// They are read from the codec's own head: converting that to Hummingbird's request costs as much as finding such an
-/// answer.
+/// They come from the head that NIO's codec decoded. Converting this head to Hummingbird's request would cost as much
+/// as the answer itself.
 public struct DirectRequest: Sendable {
     /// `GET` or `POST`.
     public let method: HTTPMethod
@@ -33,8 +33,8 @@ public struct DirectRequest: Sendable {
     /// The value of the only `X-Request-Id` field, which the answer repeats.
     private(set) var id: String?
 
-    /// Returns nil for requests that only the router answers: other methods and versions, an invalid `Host`, fields
-    /// that decide what happens to the connection, and repeated fields of those above.
+    /// Returns nil for requests that only the router answers: another method or version, a missing or invalid `Host`,
+    /// an `Expect` or `Connection` field, an invalid request id, or a repeated field that may occur only once.
     init?(_ head: HTTPRequestHead) {
         guard head.method == .GET || head.method == .POST, head.version == .http1_1 else { return nil }
         (method, path) = (head.method, head.uri)
@@ -67,11 +67,11 @@ public struct DirectRequest: Sendable {
     }
 }
 
-/// Answers the requests that make up nearly all of a busy server's load without Hummingbird's tasks, which cost more
-/// than such an answer.
+/// Answers the most frequent requests of a busy server without Hummingbird's tasks, which cost more than the answer
+/// itself.
 ///
-/// It is only a shortcut: the router answers every request that it does not, and can answer all of them. So it may
-/// decline for any reason at any time, even after it began, if its work so far can be repeated.
+/// This is only a shortcut: the router can answer every request, and answers each one that is declined here. An
+/// implementation may decline a request for any reason, even after it began, if its work so far can be repeated.
 public protocol DirectAnswering: Sendable {
     /// The largest body, in bytes, with which a request may be answered directly; nil when the request cannot be.
     func bodyLimit(of request: DirectRequest) -> Int?
@@ -87,7 +87,7 @@ public protocol DirectAnswering: Sendable {
 public enum DirectOutcome {
     /// The request is answered.
     case answer(DirectAnswer)
-    /// The answer follows; a future with nil declines the request.
+    /// The future's value is the answer. Nil declines the request.
     case later(EventLoopFuture<DirectAnswer?>)
     /// The router answers the request.
     case declined

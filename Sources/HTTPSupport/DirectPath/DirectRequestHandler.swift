@@ -2,11 +2,12 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 
-/// Answers the requests that a ``DirectAnswering`` can answer. It is directly behind HTTP's decoder and encoder, before
-/// Hummingbird's own handlers and tasks.
+/// Answers the requests that a ``DirectAnswering`` can answer. The handler is directly behind HTTP's decoder and
+/// encoder, before Hummingbird's own handlers and tasks.
 ///
-/// Everything else passes through unchanged and in order: requests that the ``DirectAnswering`` declines, bodies that
-/// do not arrive in one go (the router limits their time), and every request while a passed one is being answered.
+/// All other requests pass through unchanged and in order: requests that the ``DirectAnswering`` declines, requests
+/// whose body does not arrive in the same read as the head (the router limits the time of a body), and every request
+/// that arrives before the router has answered an earlier one.
 final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -19,8 +20,8 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         var head: HTTPRequestHead
     }
 
-    /// The handlers behind this one do not see the requests that it answers, and Hummingbird would close a busy
-    /// connection as idle. So one request in this time passes through and shows that the connection is in use.
+    /// The interval at which one request passes through to Hummingbird. Hummingbird does not see the requests that are
+    /// answered here, and would close a busy connection as idle.
     static let passesOneEvery = TimeAmount.seconds(15)
 
     private enum State {
@@ -38,8 +39,8 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     private var kept: [HTTPServerRequestPart] = []
     private var keptError: (any Error)?
     private var keptRead = false
-    /// Events that a later handler answers by closing the connection: the client's end of sending, and the server's
-    /// request to stop.
+    /// The kept events, for which a later handler would close the connection: the client has stopped sending, or the
+    /// server is stopping.
     private var keptEvents: [Any] = []
     private var date = HTTPDate()
 
@@ -96,7 +97,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.fireErrorCaught(error)
     }
 
-    /// Passes on a request whose body has not arrived; the router waits for the rest.
+    /// Passes on a request whose body is not complete; the router waits for the rest.
     private func giveUpCollecting(_ context: ChannelHandlerContext) {
         guard case .collecting(let request, let body, _) = state else { return }
         decline(request, body, isWhole: false, context)
@@ -105,7 +106,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     // MARK: Answering
 
     private func answer(_ request: Held, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
-        // The channel has cached the address; the context would ask the kernel each time.
+        // The channel caches the address; the context would ask the kernel each time.
         let outcome = answering.answer(
             request.request, body: body, from: context.channel.remoteAddress, on: context.eventLoop)
         switch outcome {
@@ -198,11 +199,14 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.fireChannelWritabilityChanged()
     }
 
-    /// Whether another read may be made. While an answer is awaited, only one more read is made, which bounds what is
-    /// kept. A client that waits for its answers, as nearly all do, never changes the events that the selector watches.
+    /// Whether the handler may read more from the connection.
     ///
-    /// Nothing is read while the client does not take the answers that were given here: they would fill the memory. The
-    /// router does the same for its own answers, and may wait for the rest of a body.
+    /// While an answer is awaited, the handler reads only once more, which bounds the parts that it keeps. For a client
+    /// that waits for its answers, as nearly all do, the events that the selector watches then never change.
+    ///
+    /// The handler reads nothing while the client does not take the answers that were given here, because further
+    /// answers would fill the memory. It always reads while the router has a request to answer: the router bounds its
+    /// own answers, and may wait for the rest of a body.
     private func mayRead(_ context: ChannelHandlerContext) -> Bool {
         if case .answering = state, !kept.isEmpty { return false }
         return passed > 0 || context.channel.isWritable

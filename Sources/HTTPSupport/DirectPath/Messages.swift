@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-// The direct path and the router read and write messages with the same code, the message's own.
+// The direct path and the router read and write a message with the same code, which the message's type has.
 
 extension ByteBuffer {
     /// Reads a message.
@@ -35,7 +35,7 @@ extension Response {
 }
 
 extension DirectAnswer {
-    /// Creates the answer that the router makes from the message too.
+    /// Creates an answer from a message. The router makes its response from the same answer.
     package init(_ message: some JSONWritable) {
         self.init(contentType: "application/json", body: ByteBuffer(bytes: message.json))
     }

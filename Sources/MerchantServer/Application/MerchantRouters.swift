@@ -16,7 +16,7 @@ struct MerchantRouters {
     /// The lowest rate at which a client may upload or download.
     let patience: StallWatch.Rule
     let isBehindProxy: Bool
-    /// Whether only this machine can ask for the metrics.
+    /// Whether the server listens on a loopback address, so that only this machine reaches it.
     let isLoopback: Bool
     let now: @Sendable () -> Date
 
@@ -49,7 +49,7 @@ struct MerchantRouters {
             merchant: merchant, authentication: authentication, uploads: uploads, patience: patience
         ).addRoutes(to: router)
         HealthController(merchant: merchant).addRoutes(to: router)
-        // Through a proxy on this machine, every request seems to come from this machine.
+        // On loopback, the metrics need no API key, unless a proxy passes on requests from other machines.
         MetricsController(metrics: metrics, authentication: isLoopback && !isBehindProxy ? nil : authentication)
             .addRoutes(to: router)
         return router

@@ -12,7 +12,7 @@ public struct MerchantServerConfiguration: Sendable {
         public var hosts: StoreHosts
         /// The app's shared secret at the store.
         public var sharedSecret: String?
-        /// The trust anchor of the store's purchases.
+        /// The trust anchor under which the merchant records the store's purchases.
         public var anchor: String
 
         /// Creates a remote store.
@@ -23,7 +23,7 @@ public struct MerchantServerConfiguration: Sendable {
         }
     }
 
-    /// The folder for everything that the server stores besides its database, mode 0700.
+    /// The folder, mode 0700, for all files of the server, the SQLite database among them.
     public var dataDirectory: URL
     /// The address to listen on; loopback by default.
     public var host: String
@@ -57,7 +57,7 @@ public struct MerchantServerConfiguration: Sendable {
     public var isBehindProxy: Bool
     /// The limits on connections and bodies, which the servers of a process share.
     public var limits = ServerLimits()
-    /// How long no other process takes a webhook that this one has taken.
+    /// How long a webhook that this process has taken is kept from other processes.
     package var webhookLease = WebhookDelivery.lease
     /// The lowest rate at which a client may upload or download.
     package var stallPatience = StallWatch.Rule.usual

@@ -66,8 +66,8 @@ public struct MerchantBackup: Sendable {
         }
         // Keep the folder locked while it is filled.
         defer { withExtendedLifetime(staging) {} }
-        // A restore would replace the database that is being copied. Lock after the staging folder is created, which
-        // may be in the same folder.
+        // Keep a restore from replacing the database during the copy. Take this lock after the staging folder is
+        // created: that locks the parent folder for a moment, and the parent may be the data directory itself.
         let lock = try place.lockForCommands(.shared)
         defer { lock?.release() }
         let report = try await fill(staging.url, withContent)
@@ -82,8 +82,8 @@ public struct MerchantBackup: Sendable {
             hasContent: report.hasContent)
     }
 
-    /// Whether a folder was left by a killed backup: it is a day old, since the lock of another machine may not be
-    /// visible.
+    /// Whether a folder was left by a killed backup. Only a folder that has not changed for a day counts, because the
+    /// lock of a backup on another machine may not be visible here.
     private static func isLeft(_ folder: URL) -> Bool {
         let name = folder.lastPathComponent
         guard name.hasPrefix("."), name.hasSuffix(".new"), UUID(uuidString: String(name.dropLast(4).suffix(36))) != nil,
@@ -109,7 +109,8 @@ public struct MerchantBackup: Sendable {
             throw MerchantServerError(.storage, "\(copy.path) cannot be read.")
         }
         let keys = try await copyKeys(into: folder)
-        // Versions are only ever added, so these include all that the copy names, and those added since.
+        // Versions are only ever added. So these include all versions that the copied database names, and those that
+        // were added since.
         let (blobs, items) = try await place.withMerchant(logger: logger) { merchant in
             (try await merchant.contentBlobs(), withContent ? try await merchant.contentList().items : [])
         }

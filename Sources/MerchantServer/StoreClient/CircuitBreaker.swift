@@ -72,8 +72,8 @@ struct CircuitBreaker: Sendable, Equatable {
         }
     }
 
-    /// Reports a result that says nothing about the host: the request was cancelled, or something else answered. The
-    /// next trial may follow at once.
+    /// Reports a result that says nothing about the host: the request was cancelled or never sent, or its answer was
+    /// malformed. The next trial may follow at once.
     mutating func abandoned(at now: Double) {
         if case .halfOpen(_, let rest) = state { state = .open(until: now, rest: rest) }
     }

@@ -25,7 +25,7 @@ public struct Transaction: Sendable, Equatable {
     public var itemID: Int64
     /// The type of product, such as consumable.
     public var kind: ProductKind
-    /// How many of the product were bought, 1 to 10.
+    /// The quantity that was bought, 1 to 10.
     public var quantity: Int
     /// The price for the whole quantity.
     public var price: Money
@@ -56,8 +56,8 @@ public struct Transaction: Sendable, Equatable {
     /// The identifier of the promotional offer that set the price; nil for none.
     public var promotionalOfferID: String?
 
-    /// The application user name in lower case if it is a UUID, else nil. Apple's receipts show such a name as the app
-    /// account token.
+    /// The application user name in lower case if it is a UUID, else nil. App receipts and `verifyReceipt` answers have
+    /// it as the app account token.
     public var appAccountToken: String? {
         applicationUsername.flatMap { UUID(uuidString: $0) }?.uuidString.lowercased()
     }
