@@ -40,6 +40,7 @@ final class FakeStore: StoreTransport {
         var asked: [String] = []
         var passwords = ["monkey@example.com": "bananas"]
         var tokens: [String: AccountID] = [:]
+        var nextToken = 1
         var accounts: [String: AccountID] = ["monkey@example.com": "account-1"]
         var purchases: [UUID: Purchase] = [:]
         var purchaseRequests: [PurchaseRequest] = []
@@ -294,7 +295,9 @@ final class FakeStore: StoreTransport {
         guard let account = state.accounts[request.email], state.passwords[request.email] == request.password else {
             return try refuse(401, .wrongPassword)
         }
-        let token = "token-\(state.tokens.count + 1)"
+        // No token is used twice: a late refusal of a dropped one must not end the session that came after it.
+        let token = "token-\(state.nextToken)"
+        state.nextToken += 1
         state.tokens[token] = account
         return try json(
             200,
