@@ -46,6 +46,9 @@ struct ModuleTable {
                 "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
                 "NIOHTTPTypesHTTP1",
             ]),
+        "ConsolePages": Row(
+            ["CornerstoreEncoding", "HTTPSupport"], outside: ["HTTPTypes", "Hummingbird", "Mustache"]),
+        "CGD": Row([]),
 
         // The app's column.
         "StoreKit": Row(
@@ -68,8 +71,8 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             [
-                "BlobStorage", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport", "Store",
-                "StoreReceipts", "StoreWire",
+                "BlobStorage", "ConsolePages", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport",
+                "Store", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
