@@ -203,6 +203,29 @@ private func value(_ connection: Connection) throws -> Int {
         }
     }
 
+    /// A transaction that meets a faster one at each attempt would never succeed beside others.
+    @Test func aTransactionThatLosesAgainAndAgainRunsAlone() async throws {
+        try await Backend.postgresql.withDatabase(migrations: [table], connections: 2) { database, _ async throws in
+            let rivals = Mutex<[Task<Void, any Error>]>([])
+            try await database.write { connection in
+                let before = try value(connection)
+                let isChanged = DispatchSemaphore(value: 0)
+                let rival = Task {
+                    try await database.write { try increment($0) }
+                    isChanged.signal()
+                }
+                rivals.withLock { $0.append(rival) }
+                // Who runs alone keeps its rival waiting.
+                _ = isChanged.wait(timeout: .now() + .milliseconds(500))
+                try connection.execute("UPDATE counter SET value = $1", [before + 100])
+            }
+            let all = rivals.withLock { $0 }
+            for rival in all { try await rival.value }
+            #expect(all.count == WriteTurns.mostFailures + 1)
+            #expect(try await database.read(value) == 100 + all.count)
+        }
+    }
+
     /// One transaction after the other needs one connection, or two while a thread is still on its way back.
     @Test func aPoolOpensOnlyTheConnectionsThatItNeeds() async throws {
         try await Backend.postgresql.withLocation { location in

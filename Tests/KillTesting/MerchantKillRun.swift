@@ -31,6 +31,7 @@ package final class MerchantKillRun: Sendable {
     private struct State {
         var chance: SeededGenerator
         var isOver = false
+        var hasFailed = false
         var contested = 0
         var totals = KillTotals()
     }
@@ -118,7 +119,7 @@ package final class MerchantKillRun: Sendable {
         var client = client
         do {
             try await client.begin()
-            while !state.withLock({ $0.isOver }) { try await client.act() }
+            while needsMore(of: client) { try await client.act() }
         } catch {
             await end()
             throw error
@@ -126,8 +127,21 @@ package final class MerchantKillRun: Sendable {
         return client.log
     }
 
+    /// The clients work until the last kill, and on a slow machine after it, so that each run has more redemptions than
+    /// kills to compare.
+    private func needsMore(of client: MerchantKillClient) -> Bool {
+        let redeemed = client.log.redeemed.count
+        return state.withLock { state in
+            guard state.isOver else { return true }
+            return !state.hasFailed && redeemed * plan.clients <= state.totals.merchant
+        }
+    }
+
     private func end() async {
-        state.withLock { $0.isOver = true }
+        state.withLock { state in
+            state.isOver = true
+            state.hasFailed = true
+        }
         await merchant.giveUp()
     }
 

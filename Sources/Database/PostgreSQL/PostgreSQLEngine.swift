@@ -19,11 +19,11 @@ final class PostgreSQLEngine: Engine {
         reads = JobQueue(capacity: limits.waiting, waitLimit: limits.wait)
         let texts = SQLTextCache()
         try Self.prepareSchema(address, texts, SchemaHistory(migrations: migrations, logger: logger))
+        let turns = WriteTurns()
         for number in 1...connections {
             let queue = reads
             threads.start("postgresql.\(number)") {
-                let worker = PostgreSQLWorker(
-                    address, texts, limits, soleUse: soleUse, logger)
+                let worker = PostgreSQLWorker(address, texts, limits, soleUse: soleUse, turns: turns, logger)
                 while let job = queue.next() {
                     worker.perform(job)
                 }

@@ -7,20 +7,23 @@ final class PostgreSQLWorker {
     private let texts: SQLTextCache
     private let limits: Database.Limits
     private let soleUse: SoleUse?
+    private let turns: WriteTurns
     private let logger: Logger
     private var session: PostgreSQLSession?
 
     /// - Parameters:
     ///   - limits: How long a write transaction may take, and how long it is repeated after serialization failures.
     ///   - soleUse: The lock without which every transaction fails; nil when several processes may use the database.
+    ///   - turns: The turns of all the pool's threads.
     init(
         _ address: PostgreSQLAddress, _ texts: SQLTextCache, _ limits: Database.Limits, soleUse: SoleUse?,
-        _ logger: Logger
+        turns: WriteTurns, _ logger: Logger
     ) {
         self.address = address
         self.texts = texts
         self.limits = limits
         self.soleUse = soleUse
+        self.turns = turns
         self.logger = logger
     }
 
@@ -39,7 +42,8 @@ final class PostgreSQLWorker {
         var attempt = 1
         while true {
             do {
-                return try once(job)
+                guard job.access == .write else { return try once(job) }
+                return try turns.run(alone: attempt > WriteTurns.mostFailures) { try once(job) }
             } catch let retry as Retry {
                 guard ContinuousClock.now < end else { throw retry.reason }
                 logger.debug("transaction repeated", metadata: ["attempt": "\(attempt)", "reason": "\(retry.reason)"])
