@@ -83,7 +83,7 @@ public final class Connection {
     private func lateness() -> DatabaseError? {
         guard let longest, let deadline, now() >= deadline else { return nil }
         isOverdue = true
-        return DatabaseError(.busy, "the transaction took over \(longest), and was given up; try again later")
+        return DatabaseError(.busy, "the transaction took over \(longest) and was rolled back; try again later")
     }
 
     private func perform<T>(_ statement: () throws(DatabaseError) -> T) throws(DatabaseError) -> T {

@@ -85,7 +85,7 @@ struct StoreKitCoverage {
             "# StoreKit's original API, symbol by symbol",
             "",
             "Made by `make pages` from `Tests/ArchitectureTests/StoreKitSymbols.swift` and the declarations in `Sources/StoreKit`; a test",
-            "fails when it is stale. How the behaviour differs stands in [Divergences](Divergences.md).",
+            "fails when it is stale. [Divergences](Divergences.md) describes how the behaviour differs.",
             "",
             "| state | symbols |",
             "|---|---|",

@@ -7,7 +7,7 @@ extension Merchant {
     /// - Parameter stores: the stores. The first of a store's roots that is already recorded decides.
     /// - Throws: ``MerchantError`` `invalid_request` when the roots of one store were recorded for several;
     ///   ``DatabaseError``.
-    public static func recordAnchors(_ stores: [TrustedStore], in database: Database) async throws -> [TrustedStore] {
+    static func recordAnchors(_ stores: [TrustedStore], in database: Database) async throws -> [TrustedStore] {
         try await database.write { connection in
             var settled: [TrustedStore] = []
             for var store in stores {

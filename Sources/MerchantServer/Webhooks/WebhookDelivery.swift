@@ -182,7 +182,7 @@ public actor WebhookDelivery: Service {
         case .dead(let reason):
             counters["dead"]?.increment()
             logger.error(
-                "a webhook was given up",
+                "a webhook is not delivered any more",
                 metadata: ["event": .string(event.eventID), "type": .string(event.type), "reason": .string(reason)])
         }
     }

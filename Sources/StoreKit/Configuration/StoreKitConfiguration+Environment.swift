@@ -159,8 +159,9 @@ extension StoreKitConfiguration {
         if let email = variables["CORNERSTORE_ACCOUNT"], let path = variables["CORNERSTORE_PASSWORD_FILE"],
             let bytes = BoundedFile.read(URL(fileURLWithPath: path), limit: 4096)
         {
-            let password = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)
-            credentials = StoreCredentials(email: email, password: password)
+            // The first line, as with --password-file.
+            let password = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).first ?? ""
+            credentials = StoreCredentials(email: email, password: String(password))
         }
         return switch variables["CORNERSTORE_SHEET"]?.lowercased() {
         case "approve": automaticSheet(.buy, credentials, say)
