@@ -63,6 +63,11 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     private var isRestoring = false
     /// The ids of finished transactions that are still in the queue.
     private var finishing: Set<String> = []
+    /// The ids of the purchased transactions that StoreKit has delivered in this launch.
+    private var delivered: Set<String> = []
+    /// The ids of transactions whose download was told to start or resume, and has not reported since. Until then the
+    /// download still has its old state.
+    private var starting: Set<String> = []
 
     /// Creates a shop.
     public init(queue: SKPaymentQueue, shelf: ContentShelf, onEvent: @escaping (Event) -> Void) {
@@ -97,9 +102,15 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
                 case .deferred: false
                 case .purchasing, .failed: true
                 case .purchased, .restored:
-                    transaction.downloads.contains { $0.state == .waiting || $0.state == .active }
+                    isBusy(with: transaction)
                 }
             }
+    }
+
+    private func isBusy(with transaction: SKPaymentTransaction) -> Bool {
+        let id = transaction.transactionIdentifier ?? ""
+        return !delivered.contains(id) || starting.contains(id)
+            || transaction.downloads.contains { $0.state == .waiting || $0.state == .active }
     }
 
     // MARK: Prices
@@ -174,6 +185,8 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     /// Starts or resumes a transaction's download, unless the shelf already has this version.
     private func deliver(_ transaction: SKPaymentTransaction) {
+        let id = transaction.transactionIdentifier ?? ""
+        delivered.insert(id)
         guard let download = transaction.downloads.first else {
             // The store hosts no content yet. The transaction stays in the queue, and StoreKit delivers it again.
             onEvent(.failed("\(transaction.payment.productIdentifier) cannot be downloaded yet. Start again later."))
@@ -186,8 +199,12 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         switch download.state {
         case .finished: install(download)
         case .paused where !resumesPaused: tell(download)
-        case .paused: queue.resume([download])
-        case .waiting, .failed, .cancelled: queue.start([download])
+        case .paused:
+            starting.insert(id)
+            queue.resume([download])
+        case .waiting, .failed, .cancelled:
+            starting.insert(id)
+            queue.start([download])
         case .active: tell(download)
         }
     }
@@ -226,6 +243,7 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     /// Handles the downloads' progress, about once a second, and their changes of state.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {
         for download in downloads {
+            starting.remove(download.transaction.transactionIdentifier ?? "")
             tell(download)
             switch download.state {
             case .finished: install(download)
@@ -257,6 +275,7 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     /// Pauses all downloads. The next launch resumes them.
     public func pause() {
+        starting = []
         queue.pause(queue.transactions.flatMap(\.downloads))
     }
 }
