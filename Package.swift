@@ -48,7 +48,6 @@ let package = Package(
         // HTTPSupport: ConnectionChannel adds handlers to the pipeline that HTTP1Channel makes, and they rely on when
         // Hummingbird closes a connection. HTTPProblem reads the request's id from the logger.
         .package(url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1")),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.0.2"),
         // YAMLHazards limits what Yams does slowly. YAMLParser passes the texts of its errors on.
         .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
         // Swift 6.3's URLSession cannot replace it: it ends the process when a response's head is cut short, keeps what
@@ -131,19 +130,6 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(
-            name: "ConsolePages",
-            dependencies: [
-                "CornerstoreEncoding",
-                "HTTPSupport",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Mustache", package: "swift-mustache"),
-            ],
-            resources: [.embedInCode("Files")],
-            swiftSettings: strict
-        ),
-        .systemLibrary(name: "CGD", pkgConfig: "gdlib", providers: [.apt(["libgd-dev"])]),
 
         // The app's column.
         .target(
@@ -249,7 +235,6 @@ let package = Package(
             name: "StoreServer",
             dependencies: [
                 "BlobStorage",
-                "ConsolePages",
                 "ControlWire",
                 "CornerstoreEncoding",
                 "HTTPSupport",
@@ -625,7 +610,7 @@ let package = Package(
 /// them.
 let serverPackages: Set = [
     "hummingbird", "jwt-kit", "swift-argument-parser", "swift-configuration", "swift-http-types", "swift-log",
-    "swift-metrics", "swift-mustache", "swift-nio-extras", "swift-service-lifecycle", "Yams",
+    "swift-metrics", "swift-nio-extras", "swift-service-lifecycle", "Yams",
 ]
 for target in package.targets {
     target.dependencies = target.dependencies.map { dependency in

@@ -46,9 +46,6 @@ struct ModuleTable {
                 "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
                 "NIOHTTPTypesHTTP1",
             ]),
-        "ConsolePages": Row(
-            ["CornerstoreEncoding", "HTTPSupport"], outside: ["HTTPTypes", "Hummingbird", "Mustache"]),
-        "CGD": Row([]),
 
         // The app's column.
         "StoreKit": Row(
@@ -71,8 +68,8 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             [
-                "BlobStorage", "ConsolePages", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport",
-                "Store", "StoreReceipts", "StoreWire",
+                "BlobStorage", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport", "Store",
+                "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",

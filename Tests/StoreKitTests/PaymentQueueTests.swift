@@ -496,6 +496,13 @@ final class LockedList<Element: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var elements: [Element] = []
 
-    func append(_ element: Element) { lock.withLock { elements.append(element) } }
+    /// Appends, and returns the number of elements.
+    @discardableResult
+    func append(_ element: Element) -> Int {
+        lock.withLock {
+            elements.append(element)
+            return elements.count
+        }
+    }
     var all: [Element] { lock.withLock { elements } }
 }

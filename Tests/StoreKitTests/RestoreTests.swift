@@ -317,12 +317,27 @@ struct RestoreTests {
         device.store.own(1_000)
         device.store.change { $0.page = StoreLimits.page }
         let saves = LockedList<Int>()
-        let queue = launch(mayPerform: { action in
-            if case .save(let entries, _) = action { saves.append(entries.count) }
-            return true
-        })
+        // The engine is busy while the app finishes what a callback brings, as a slow disk would keep it.
+        let busy = LockedList<DispatchSemaphore>()
+        let engine = device.launch(
+            timer: ImmediateTimer(),
+            mayPerform: { action in
+                if case .save(let entries, _) = action { saves.append(entries.count) }
+                if case .forget(let keys) = action, keys.isEmpty { busy.all.last?.wait() }
+                return true
+            })
+        let queue = SKPaymentQueue(engine: engine)
         let originals = LockedList<String>()
-        let observer = observer(originals)
+        let observer = ObserverRecorder { queue, transaction in
+            guard transaction.transactionState == .restored else { return }
+            let number = originals.append(transaction.original?.transactionIdentifier ?? "none")
+            if number % StoreLimits.page == 1 {
+                busy.append(DispatchSemaphore(value: 0))
+                engine.payments.happened { _ in [.forget([])] }
+            }
+            queue.finishTransaction(transaction)
+            if number % StoreLimits.page == 0 { busy.all.last?.signal() }
+        }
         queue.add(observer)
         queue.restoreCompletedTransactions()
         await observer.wait(isOver)
@@ -331,7 +346,7 @@ struct RestoreTests {
         #expect(originals.all.count == 1_000 && Set(originals.all).count == 1_000)
         #expect(observer.history.filter { $0.hasPrefix("updated") }.count == 5)
         // Finishing two hundred in a callback is not two hundred writes.
-        #expect(saves.all.count < 500 && saves.all.reduce(0, +) == 2_000)
+        #expect(saves.all.count < 50 && saves.all.reduce(0, +) == 2_000)
     }
 
     @Test func `all calls come on the chosen queue, and none to a removed observer`() async throws {
