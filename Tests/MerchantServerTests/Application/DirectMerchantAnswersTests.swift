@@ -88,8 +88,14 @@ import Testing
                     merchant, .redemptions, as: token, evidence, type: "application/jose")
                 #expect(reply.status == 200)
                 #expect(try reply.decoded(RedemptionAnswer.self).confirms(transactionID: id))
-                let direct = try await Self.direct(
-                    merchant, .redemptions, as: token, evidence, type: "application/jose")
+                // The direct path leaves a request to the router when the products in memory are too old, as they can
+                // be on a busy machine. The router then reads them.
+                var direct: [UInt8]?
+                for _ in 0..<10 where direct == nil {
+                    _ = try await Self.bothWays(merchant, .redemptions, as: token, evidence, type: "application/jose")
+                    direct = try await Self.direct(
+                        merchant, .redemptions, as: token, evidence, type: "application/jose")
+                }
                 #expect(direct == reply.body)
                 let json = Array(#"{"signedTransaction":"\#(String(decoding: evidence, as: UTF8.self))"}"#.utf8)
                 #expect(try await Self.bothWays(merchant, .redemptions, as: token, json).body == reply.body)
