@@ -221,6 +221,7 @@ let package = Package(
                 "BlobStorage",
                 "ContentPackages",
                 "CornerstoreEncoding",
+                "CornerstoreSQLite",
                 "Database",
                 "StoreReceipts",
                 "StoreWire",

@@ -63,7 +63,10 @@ struct ModuleTable {
 
         // The store's column. The domain knows nothing of HTTP.
         "Store": Row(
-            ["BlobStorage", "ContentPackages", "CornerstoreEncoding", "Database", "StoreReceipts", "StoreWire"],
+            [
+                "BlobStorage", "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "Database",
+                "StoreReceipts", "StoreWire",
+            ],
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]
         ),
         "StoreServer": Row(

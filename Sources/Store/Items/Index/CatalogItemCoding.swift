@@ -1,0 +1,268 @@
+import StoreWire
+
+/// An item as bytes, for the index. The form is private to one version of the index
+/// (``ItemIndex/formatVersion``); numbers have a variable length, texts are preceded by theirs.
+enum CatalogItemCoding {
+    /// Bytes that are no item.
+    struct Damaged: Error {}
+
+    static func bytes(of item: CatalogItem) -> [UInt8] {
+        var writer = ItemWriter()
+        writer.write(item)
+        return writer.bytes
+    }
+
+    static func item(_ bytes: [UInt8]) throws -> CatalogItem {
+        try bytes.withUnsafeBufferPointer { buffer in
+            var reader = ItemReader(bytes: buffer)
+            let item = try reader.item()
+            guard reader.isAtEnd else { throw Damaged() }
+            return item
+        }
+    }
+}
+
+private struct ItemWriter {
+    var bytes: [UInt8] = []
+
+    init() { bytes.reserveCapacity(1024) }
+
+    mutating func write(_ item: CatalogItem) {
+        write(item.number)
+        write(item.kind.rawValue)
+        write(item.bundleID?.rawValue)
+        write(item.platforms) { $0.write($1.rawValue) }
+        write(item.creator.number)
+        write(item.creator.name)
+        write(item.seller)
+        write(item.sellerURL)
+        write(item.supportURL)
+        write(item.genres) { writer, genre in
+            writer.write(genre.number)
+            writer.write(genre.name)
+        }
+        write(item.texts) { writer, text in
+            writer.write(text.locale)
+            writer.write(text.name)
+            writer.write(text.description)
+            writer.write(text.shortDescription)
+        }
+        write(item.versions) { writer, version in
+            writer.write(version.version)
+            writer.write(version.releaseDate)
+            writer.write(version.notes) { writer, note in
+                writer.write(note.locale)
+                writer.write(note.text)
+            }
+        }
+        write(item.releaseDate)
+        write(optional: item.artwork) { $0.write($1) }
+        write(item.screenshots) { writer, screenshot in
+            writer.write(screenshot.platform.rawValue)
+            writer.write(screenshot.picture)
+        }
+        write(optional: item.preview) { $0.write($1) }
+        write(optional: item.file) { $0.write($1) }
+        write(optional: item.prices) { $0.write($1) }
+        write(item.availability)
+        write(item.contentRating)
+        write(item.advisories) { $0.write($1) }
+        write(item.explicitness.rawValue)
+        write(item.minimumSystemVersion)
+        write(item.languages) { $0.write($1) }
+        write(item.relatedItems) { $0.write($1) }
+        write(item.copyright)
+        write(optional: item.place) { writer, place in
+            writer.write(place.collection)
+            writer.write(Int64(place.disc))
+            writer.write(Int64(place.track))
+        }
+        write(optional: item.duration) { $0.write($1) }
+    }
+
+    private mutating func write(_ picture: ItemPicture) {
+        write(picture.path)
+        write(Int64(picture.width))
+        write(Int64(picture.height))
+    }
+
+    private mutating func write(_ file: ItemFile) {
+        write(file.path)
+        write(file.mediaType)
+        write(file.length)
+    }
+
+    private mutating func write(_ prices: CatalogPrices) {
+        write(prices.amount)
+        for amounts in [prices.byStorefront, prices.byCurrency] {
+            // Sorted, so that equal items are equal bytes: the index's name holds their digest.
+            write(amounts.sorted { $0.key < $1.key }) { writer, amount in
+                writer.write(amount.key)
+                writer.write(amount.value)
+            }
+        }
+    }
+
+    private mutating func write(_ availability: CatalogAvailability) {
+        switch availability {
+        case .everywhere: bytes.append(0)
+        case .only(let countries):
+            bytes.append(1)
+            write(countries.sorted()) { $0.write($1) }
+        case .except(let countries):
+            bytes.append(2)
+            write(countries.sorted()) { $0.write($1) }
+        }
+    }
+
+    private mutating func write(_ number: Int64) {
+        // Zigzag, so that small negative numbers are short.
+        write(unsigned: UInt64(bitPattern: number << 1 ^ number >> 63))
+    }
+
+    private mutating func write(unsigned number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    private mutating func write(_ text: String) {
+        write(unsigned: UInt64(text.utf8.count))
+        bytes += text.utf8
+    }
+
+    private mutating func write(_ text: String?) { write(optional: text) { $0.write($1) } }
+
+    private mutating func write<Value>(optional value: Value?, _ body: (inout ItemWriter, Value) -> Void) {
+        bytes.append(value == nil ? 0 : 1)
+        if let value { body(&self, value) }
+    }
+
+    private mutating func write<Element>(_ list: [Element], _ body: (inout ItemWriter, Element) -> Void) {
+        write(unsigned: UInt64(list.count))
+        for element in list { body(&self, element) }
+    }
+}
+
+private struct ItemReader {
+    let bytes: UnsafeBufferPointer<UInt8>
+    var index = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    var isAtEnd: Bool { index == bytes.count }
+
+    mutating func item() throws -> CatalogItem {
+        let number = try number()
+        let kind: ItemKind = try choice()
+        let bundleID = try optionalText().map { BundleID($0) }
+        let platforms: [ItemPlatform] = try list { try $0.choice() }
+        let creator = ItemCreator(number: try self.number(), name: try text())
+        let (seller, sellerURL, supportURL) = (try optionalText(), try optionalText(), try optionalText())
+        let genres = try list { ItemGenre(number: try $0.number(), name: try $0.text()) }
+        let texts = try list {
+            ItemText(
+                locale: try $0.text(), name: try $0.text(), description: try $0.optionalText(),
+                shortDescription: try $0.optionalText())
+        }
+        let versions = try list {
+            ItemVersion(
+                version: try $0.text(), releaseDate: try $0.number(),
+                notes: try $0.list { ItemNote(locale: try $0.text(), text: try $0.text()) })
+        }
+        return CatalogItem(
+            number: number, kind: kind, bundleID: bundleID, platforms: platforms, creator: creator, seller: seller,
+            sellerURL: sellerURL, supportURL: supportURL, genres: genres, texts: texts, versions: versions,
+            releaseDate: try self.number(), artwork: try optional { try $0.picture() },
+            screenshots: try list { ItemScreenshot(platform: try $0.choice(), picture: try $0.picture()) },
+            preview: try optional { try $0.file() }, file: try optional { try $0.file() },
+            prices: try optional { try $0.prices() }, availability: try availability(),
+            contentRating: try optionalText(), advisories: try list { try $0.text() }, explicitness: try choice(),
+            minimumSystemVersion: try optionalText(), languages: try list { try $0.text() },
+            relatedItems: try list { try $0.number() }, copyright: try optionalText(),
+            place: try optional {
+                ItemPlace(collection: try $0.number(), disc: Int(try $0.number()), track: Int(try $0.number()))
+            }, duration: try optional { try $0.number() })
+    }
+
+    private mutating func picture() throws -> ItemPicture {
+        ItemPicture(path: try text(), width: Int(try number()), height: Int(try number()))
+    }
+
+    private mutating func file() throws -> ItemFile {
+        ItemFile(path: try text(), mediaType: try text(), length: try number())
+    }
+
+    private mutating func prices() throws -> CatalogPrices {
+        CatalogPrices(amount: try number(), byStorefront: try amounts(), byCurrency: try amounts())
+    }
+
+    private mutating func amounts() throws -> [String: Int64] {
+        let pairs = try list { (try $0.text(), try $0.number()) }
+        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+    }
+
+    private mutating func availability() throws -> CatalogAvailability {
+        switch try byte() {
+        case 0: .everywhere
+        case 1: .only(Set(try list { try $0.text() }))
+        case 2: .except(Set(try list { try $0.text() }))
+        default: throw CatalogItemCoding.Damaged()
+        }
+    }
+
+    private mutating func choice<Choice: RawRepresentable<String>>() throws -> Choice {
+        guard let choice = Choice(rawValue: try text()) else { throw CatalogItemCoding.Damaged() }
+        return choice
+    }
+
+    private mutating func byte() throws -> UInt8 {
+        guard index < bytes.count else { throw CatalogItemCoding.Damaged() }
+        index += 1
+        return bytes[index - 1]
+    }
+
+    private mutating func number() throws -> Int64 {
+        let number = try unsigned()
+        return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
+    }
+
+    private mutating func unsigned() throws -> UInt64 {
+        var number: UInt64 = 0
+        var shift: UInt64 = 0
+        while shift < 64 {
+            let byte = try byte()
+            number |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return number }
+            shift += 7
+        }
+        throw CatalogItemCoding.Damaged()
+    }
+
+    private mutating func text() throws -> String {
+        let count = try unsigned()
+        guard count <= UInt64(bytes.count - index) else { throw CatalogItemCoding.Damaged() }
+        let end = index + Int(count)
+        defer { index = end }
+        return String(decoding: bytes[index..<end], as: UTF8.self)
+    }
+
+    private mutating func optionalText() throws -> String? { try optional { try $0.text() } }
+
+    private mutating func optional<Value>(_ body: (inout ItemReader) throws -> Value) throws -> Value? {
+        try byte() == 0 ? nil : try body(&self)
+    }
+
+    private mutating func list<Element>(_ body: (inout ItemReader) throws -> Element) throws -> [Element] {
+        let count = try unsigned()
+        // Every element takes at least a byte.
+        guard count <= UInt64(bytes.count - index) else { throw CatalogItemCoding.Damaged() }
+        var elements: [Element] = []
+        elements.reserveCapacity(Int(count))
+        for _ in 0..<count { elements.append(try body(&self)) }
+        return elements
+    }
+}

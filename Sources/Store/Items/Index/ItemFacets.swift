@@ -1,0 +1,100 @@
+/// The properties of an item that searches filter by: where it is available, the systems it runs on, and more.
+///
+/// They are words of the index beside the item's own, so a search never reads items that it then leaves out. An item
+/// that is available everywhere has no word for it: its postings would be as many as there are items.
+struct ItemFacets {
+    private let item: CatalogItem
+
+    init(_ item: CatalogItem) { self.item = item }
+
+    /// Words of the index that name properties.
+    enum Word {
+        static func kind(_ kind: ItemKind) -> String { "k\(kind.rawValue)" }
+        static func platform(_ platform: ItemPlatform) -> String { "p\(platform.rawValue)" }
+        static let explicit = "explicit"
+        /// Only some storefronts have the item.
+        static let limited = "limited"
+        static func only(_ country: String) -> String { "only\(country.lowercased())" }
+        static func except(_ country: String) -> String { "except\(country.lowercased())" }
+        static func year(_ year: String) -> String { "y\(year)" }
+        static func genre(_ number: String) -> String { "g\(number)" }
+        static func rating(_ rating: String) -> String {
+            // The index splits texts at signs such as the one of `12+`.
+            "r" + rating.lowercased().utf8.map { String($0, radix: 16) }.joined()
+        }
+    }
+
+    func append(to bytes: inout [UInt8]) {
+        func add(_ word: String) {
+            bytes.append(0x20)
+            bytes += ItemIndex.Marker.facet.bytes
+            bytes += word.utf8
+        }
+        add(Word.kind(item.kind))
+        for platform in item.platforms { add(Word.platform(platform)) }
+        if item.explicitness == .explicit { add(Word.explicit) }
+        switch item.availability {
+        case .everywhere: break
+        case .only(let countries):
+            add(Word.limited)
+            for country in countries { add(Word.only(country)) }
+        case .except(let countries):
+            for country in countries { add(Word.except(country)) }
+        }
+        add(Word.year(String(ItemDate(item.releaseDate).year)))
+        for genre in item.genres { add(Word.genre(String(genre.number))) }
+        if let rating = item.contentRating { add(Word.rating(rating)) }
+    }
+
+    /// The expression that a search's items match, without the kinds; nil for all.
+    static func expression(of search: ItemSearch) -> (required: [String], excluded: [String]) {
+        func quoted(_ word: String) -> String { "\"\(ItemIndex.Marker.facet.text)\(word)\"" }
+        var required: [String] = []
+        var excluded: [String] = []
+        if search.kinds.count < ItemKind.allCases.count {
+            let kinds = search.kinds.map { quoted(Word.kind($0)) }.sorted()
+            required.append("(" + kinds.joined(separator: " OR ") + ")")
+        }
+        if let platforms = search.platforms {
+            required.append("(" + platforms.map { quoted(Word.platform($0)) }.sorted().joined(separator: " OR ") + ")")
+        }
+        if !search.includesExplicit { excluded.append(quoted(Word.explicit)) }
+        let country = search.storefront.countryCode
+        excluded.append("(\(quoted(Word.limited)) NOT \(quoted(Word.only(country))))")
+        excluded.append(quoted(Word.except(country)))
+        return (required, excluded)
+    }
+
+    /// The properties as a text beside a name: `x` for explicit, the systems' first letters, and the countries after
+    /// `+` (only these) or `-` (all but these).
+    var text: String {
+        var text = item.explicitness == .explicit ? "x" : ""
+        for platform in item.platforms { text += Self.letter(platform) }
+        switch item.availability {
+        case .everywhere: break
+        case .only(let countries): text += "+" + countries.sorted().joined(separator: " ")
+        case .except(let countries): text += "-" + countries.sorted().joined(separator: " ")
+        }
+        return text
+    }
+
+    /// Whether an item with these properties is found by a search.
+    static func allows(_ text: String, in search: ItemSearch) -> Bool {
+        if text.isEmpty, search.platforms == nil { return true }
+        let flags = text.prefix { $0 != "+" && $0 != "-" }
+        if !search.includesExplicit, flags.contains("x") { return false }
+        if let platforms = search.platforms, !platforms.contains(where: { flags.contains(letter($0)) }) { return false }
+        let rest = text[flags.endIndex...]
+        guard let sign = rest.first else { return true }
+        let isNamed = rest.dropFirst().split(separator: " ").contains { $0 == search.storefront.countryCode }
+        return isNamed == (sign == "+")
+    }
+
+    private static func letter(_ platform: ItemPlatform) -> String {
+        switch platform {
+        case .iPhone: "i"
+        case .iPad: "p"
+        case .mac: "m"
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CornerstoreSQLite
+import Foundation
+
+extension ItemIndex {
+    /// The numbers of the items that a search finds: first the items with exactly the term as their name, then those
+    /// whose names begin with it (in alphabetical order), those that have all its words in the name, those that have
+    /// them in the name, creator and collection, and then those that have them in any text. The last three groups are
+    /// in the order of the numbers, so further pages continue the first.
+    ///
+    /// - Throws: `SQLiteError` when the file cannot be read.
+    public func search(_ search: ItemSearch) throws -> [Int64] {
+        guard search.limit > 0, search.offset >= 0, search.offset < ItemSearch.deepest, !search.kinds.isEmpty else {
+            return []
+        }
+        return try read { reader in
+            var results = ItemSearchResults(needed: min(search.offset + search.limit, ItemSearch.deepest))
+            if [.all, .name].contains(search.field) { try addNames(search, reader, to: &results) }
+            let words = reader.words.words(ofTerm: search.term, limit: ItemSearch.mostWords)
+            for group in Self.groups(search, words) where !results.areEnough {
+                try add(group, search, reader, to: &results)
+            }
+            return Array(results.numbers.dropFirst(search.offset).prefix(search.limit))
+        }
+    }
+
+    /// The most names that one search compares with the start of its term, of each kind.
+    private static let mostNames = 1_000
+
+    /// Adds the items whose names begin with the term.
+    private func addNames(_ search: ItemSearch, _ reader: Reader, to results: inout ItemSearchResults) throws {
+        let key = reader.words.key(of: search.term)
+        guard !key.isEmpty else { return }
+        let statement = try reader.connection.statement(
+            """
+            SELECT name, number, facets FROM names WHERE kind = ?1 AND name >= ?2 AND name < ?3
+            ORDER BY kind, name, number LIMIT \(Self.mostNames)
+            """)
+        defer { statement.reset() }
+        var found: [(name: [UInt8], number: Int64)] = []
+        for kind in search.kinds {
+            // The columns hold bytes, and no byte of a name in UTF-8 is 0xFF.
+            try statement.bind(Self.code(kind), at: 1)
+            try statement.bind(key, at: 2)
+            try statement.bind(key + [0xFF], at: 3)
+            var count = 0
+            while count < results.needed, try statement.step() {
+                guard try ItemFacets.allows(statement.text(2), in: search) else { continue }
+                found.append((statement.bytes(0), statement.int64(1)))
+                count += 1
+            }
+            statement.reset()
+        }
+        found.sort { left, right in
+            left.name == right.name ? left.number < right.number : left.name.lexicographicallyPrecedes(right.name)
+        }
+        for (_, number) in found { results.add(number) }
+    }
+
+    /// The expressions of a search in FTS5's syntax, the best matches first. Words are quoted, and hold neither
+    /// quotation marks nor spaces, so no term is ever an operator.
+    private static func groups(_ search: ItemSearch, _ words: [String]) -> [String] {
+        func expression(_ words: [String], _ marker: Marker) -> String {
+            "(" + words.map { "\"\(marker.text)\($0)\"" }.joined(separator: " AND ") + ")"
+        }
+        func facets(_ make: (String) -> String) -> [String] { [expression(words.map(make), .facet)] }
+        if search.field == .contentRating {
+            let rating = search.term.trimmingCharacters(in: .whitespaces).prefix(32)
+            return rating.isEmpty ? [] : [expression([ItemFacets.Word.rating(String(rating))], .facet)]
+        }
+        guard !words.isEmpty else { return [] }
+        return switch search.field {
+        case .all:
+            [expression(words, .name), expression(words, .headline), expression(words, .none)]
+        case .name: [expression(words, .name)]
+        case .creator: [expression(words, .creator)]
+        case .collection: [expression(words, .collection)]
+        case .releaseYear: facets(ItemFacets.Word.year)
+        case .genre: facets(ItemFacets.Word.genre)
+        case .contentRating: []
+        }
+    }
+
+    private func add(
+        _ group: String, _ search: ItemSearch, _ reader: Reader, to results: inout ItemSearchResults
+    ) throws {
+        let (required, excluded) = ItemFacets.expression(of: search)
+        let all = ([group] + required).joined(separator: " AND ")
+        let statement = try reader.connection.statement("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid")
+        defer { statement.reset() }
+        try statement.bind("(\(all)) NOT (\(excluded.joined(separator: " OR ")))", at: 1)
+        while !results.areEnough, try statement.step() { results.add(statement.int64(0)) }
+    }
+}
+
+/// The numbers found so far, each once.
+private struct ItemSearchResults {
+    let needed: Int
+    private(set) var numbers: [Int64] = []
+    private var known: Set<Int64> = []
+
+    init(needed: Int) { self.needed = needed }
+
+    var areEnough: Bool { numbers.count >= needed }
+
+    mutating func add(_ number: Int64) {
+        if !areEnough, known.insert(number).inserted { numbers.append(number) }
+    }
+}

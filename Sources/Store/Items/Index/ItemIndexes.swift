@@ -1,0 +1,61 @@
+import Crypto
+import Foundation
+import Synchronization
+
+/// The index that requests use. Replacing it takes effect between two requests.
+public final class CurrentItemIndex: Sendable {
+    private let index: Mutex<ItemIndex>
+
+    /// Holds an index.
+    public init(_ index: ItemIndex) { self.index = Mutex(index) }
+
+    /// The current index.
+    public var value: ItemIndex { index.withLock { $0 } }
+
+    /// Replaces the index. Requests that have begun end with the old one.
+    public func replace(with new: ItemIndex) { index.withLock { $0 = new } }
+}
+
+/// The folder of the index files. It holds one file, whose name tells the items that it was built from.
+public struct ItemIndexes: Sendable {
+    private let folder: URL
+
+    /// Uses a folder that exists and that nothing else writes to.
+    public init(folder: URL) { self.folder = folder }
+
+    /// Opens the index of these items. Builds it first, unless the folder has it, and removes the files of other items.
+    /// An index that is open stays readable after its file was removed.
+    ///
+    /// Building takes up to a second for each 20,000 items, so call this where blocking is allowed.
+    /// - Throws: `SQLiteError` when the file cannot be written or read.
+    public func index(of items: some Collection<CatalogItem>) throws -> ItemIndex {
+        let digest = Self.digest(of: items)
+        let file = folder.appendingPathComponent("\(Self.prefix)\(digest).sqlite")
+        if let known = try? ItemIndex.open(at: file), known.digest == digest {
+            removeOthers(than: file)
+            return known
+        }
+        try ItemIndex.build(items, at: file, digest: digest)
+        let index = try ItemIndex.open(at: file)
+        removeOthers(than: file)
+        return index
+    }
+
+    private static let prefix = "index-"
+
+    /// 32 hexadecimal digits that change with the items and with the format of the file.
+    static func digest(of items: some Collection<CatalogItem>) -> String {
+        var hash = SHA256()
+        hash.update(data: Data("version \(ItemIndex.formatVersion)\n".utf8))
+        for item in items { hash.update(data: CatalogItemCoding.bytes(of: item)) }
+        return hash.finalize().prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// Removes older indexes, and files that an interrupted build left.
+    private func removeOthers(than file: URL) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        for name in names where name.hasPrefix(Self.prefix) && name != file.lastPathComponent {
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+        }
+    }
+}
