@@ -6,6 +6,7 @@ import Store
 import StoreReceipts
 import StoreServer
 import StoreWire
+import Synchronization
 import TestSupport
 
 /// A store server on sockets. It can be stopped and started again, on the same files and ports.
@@ -47,16 +48,14 @@ actor JourneyStore {
         var configuration = StoreServerConfiguration(
             dataDirectory: folder.appendingPathComponent("data"),
             catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
-            controlPort: 0, sandboxPort: 0, productionPort: 0, databaseURL: databaseURL, schemaPrefix: schemaPrefix,
+            controlPort: OwnPorts.next(), sandboxPort: OwnPorts.next(), productionPort: OwnPorts.next(),
+            databaseURL: databaseURL, schemaPrefix: schemaPrefix,
             bucket: bucket)
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
         configuration.passwordCost = PasswordCost(rounds: 16)
         try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
         let server = try await Self.launch(configuration)
         let addresses = server.address
-        configuration.controlPort = URL(string: addresses.control)?.port ?? 0
-        configuration.sandboxPort = URL(string: addresses.sandbox)?.port ?? 0
-        configuration.productionPort = URL(string: addresses.production)?.port ?? 0
         self.configuration = configuration
         self.addresses = addresses
         self.server = server
@@ -226,10 +225,32 @@ private let catalogText = """
           subscriptionOffersKeyPair: { id: OFFERKEY01, privateKey: \(JourneyStore.offerKey) }
     """
 
+/// Ports for servers that are stopped and started again. They lie below the range from which Linux takes ports for
+/// connections and for servers that ask for any port (32768 and up), so that nobody gets one while its server is
+/// stopped.
+private enum OwnPorts {
+    private static let range = 16_384..<32_768
+    private static let last = Mutex(Int(getpid()) * 101)
+
+    /// A free port that this process has not used for thousands of calls.
+    static func next() -> Int {
+        while true {
+            let number = last.withLock { last in
+                last += 1
+                return last
+            }
+            let port = range.lowerBound + number % range.count
+            if PortReservation(port).isHeld { return port }
+        }
+    }
+}
+
 /// A socket that has a port and does not listen: connections to it are refused, and the system gives the port to nobody
 /// who asks for any free one. A server that asks for this port gets it (`SO_REUSEADDR`).
 private final class PortReservation {
     private let descriptor: Int32
+    /// Whether the port was free.
+    let isHeld: Bool
 
     init(_ port: Int) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -239,9 +260,10 @@ private final class PortReservation {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        _ = withUnsafePointer(to: &address) { pointer in
+        let socket = descriptor
+        isHeld = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
     }
