@@ -117,10 +117,12 @@ import Testing
 
     @Test func aPicturesAddressIsReadBack() {
         var item = ItemSamples.item(7, .app, "The Name")
-        item.artwork = ItemPicture(path: "/pictures/icon.png", width: 512, height: 512)
+        item.artwork = ItemPicture(path: "/pictures/icon.png", width: 512, height: 512, modified: 7)
         item.screenshots = [
-            ItemScreenshot(platform: .iPad, picture: ItemPicture(path: "/pictures/a.png", width: 20, height: 10)),
-            ItemScreenshot(platform: .iPhone, picture: ItemPicture(path: "/pictures/b.png", width: 10, height: 20)),
+            ItemScreenshot(
+                platform: .iPad, picture: ItemPicture(path: "/pictures/a.png", width: 20, height: 10, modified: 7)),
+            ItemScreenshot(
+                platform: .iPhone, picture: ItemPicture(path: "/pictures/b.png", width: 10, height: 20, modified: 7)),
         ]
         let artwork = item.artworkAddress(100)
         #expect(artwork?.path.hasSuffix("/100x100bb.jpg") == true)

@@ -13,8 +13,8 @@ final class WriteTurns: @unchecked Sendable {
     private var isTaken = false
     private var waitingAlone = 0
 
-    /// Runs `body` beside others, or, with `alone`, while no other one runs. Blocks until the turn comes. Who waits for
-    /// a turn alone goes first.
+    /// Runs `body` beside others, or, with `alone`, while no other one runs. Blocks until the turn comes. A caller
+    /// that waits to run alone comes before those that would run beside others.
     func run<Result>(alone: Bool, _ body: () throws -> Result) rethrows -> Result {
         begin(alone: alone)
         defer { end(alone: alone) }

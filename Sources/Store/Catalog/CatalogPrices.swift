@@ -1,7 +1,7 @@
 import StoreWire
 
 /// The price of a product or an offer: one amount, with exceptions by storefront and currency.
-public struct CatalogPrices: Sendable, Hashable, Codable {
+public struct CatalogPrices: Sendable, Hashable {
     /// The amount in thousandths of the currency's unit. It applies in the currency of each storefront, because Xcode
     /// shows the number in a `.storekit` file in every storefront's own currency.
     public var amount: Int64
@@ -25,7 +25,7 @@ public struct CatalogPrices: Sendable, Hashable, Codable {
 }
 
 /// The storefronts that sell a product.
-public enum CatalogAvailability: Sendable, Hashable, Codable {
+public enum CatalogAvailability: Sendable, Hashable {
     /// Every storefront sells the product.
     case everywhere
     /// Only the storefronts with these country codes sell the product.

@@ -4,7 +4,7 @@ import StoreWire
 /// In-app purchases are not items; they are products of a ``CatalogApp``.
 ///
 /// `Documentation/StoreItems.md` gives the sources for the fields and for the values that Apple's store uses.
-public struct CatalogItem: Sendable, Hashable, Codable {
+public struct CatalogItem: Sendable, Hashable {
     /// The item's number in links, search and lookup (`trackId`, or `collectionId` of albums and seasons). Unique in a
     /// ``Catalog``, among products as well.
     public var number: Int64
@@ -126,7 +126,7 @@ public struct CatalogItem: Sendable, Hashable, Codable {
 }
 
 /// The kinds of items.
-public enum ItemKind: String, Sendable, Hashable, Codable, CaseIterable {
+public enum ItemKind: String, Sendable, Hashable, CaseIterable {
     /// An app for a phone, a tablet or a computer.
     case app
     /// A song.
@@ -147,14 +147,14 @@ public enum ItemKind: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 /// The systems that an app runs on.
-public enum ItemPlatform: String, Sendable, Hashable, Codable, CaseIterable {
+public enum ItemPlatform: String, Sendable, Hashable, CaseIterable {
     case iPhone = "iphone"
     case iPad = "ipad"
     case mac
 }
 
-/// The person, group, company or show to whom an item is attributed.
-public struct ItemCreator: Sendable, Hashable, Codable {
+/// Who made an item: its developer, artist, author or director, or the show that an episode belongs to.
+public struct ItemCreator: Sendable, Hashable {
     /// The creator's number (`artistId`). One number has one name in a ``Catalog``.
     public var number: Int64
     /// The creator's name (`artistName`).
@@ -168,7 +168,7 @@ public struct ItemCreator: Sendable, Hashable, Codable {
 }
 
 /// A genre of the store.
-public struct ItemGenre: Sendable, Hashable, Codable {
+public struct ItemGenre: Sendable, Hashable {
     /// The genre's number, such as 6014 for games.
     public var number: Int64
     /// The genre's English name.
@@ -182,7 +182,7 @@ public struct ItemGenre: Sendable, Hashable, Codable {
 }
 
 /// An item's words in one language.
-public struct ItemText: Sendable, Hashable, Codable {
+public struct ItemText: Sendable, Hashable {
     /// The locale as the catalog has it, such as `en_US` or `zh_Hans`.
     public var locale: String
     /// The item's name.
@@ -202,7 +202,7 @@ public struct ItemText: Sendable, Hashable, Codable {
 }
 
 /// A version of an app.
-public struct ItemVersion: Sendable, Hashable, Codable {
+public struct ItemVersion: Sendable, Hashable {
     /// The version's number, such as `1.2.1`.
     public var version: String
     /// The release date in milliseconds since 1970.
@@ -219,7 +219,7 @@ public struct ItemVersion: Sendable, Hashable, Codable {
 }
 
 /// The notes of a version in one language.
-public struct ItemNote: Sendable, Hashable, Codable {
+public struct ItemNote: Sendable, Hashable {
     /// The locale as the catalog has it.
     public var locale: String
     /// The notes, as plain text with line feeds.
@@ -233,24 +233,28 @@ public struct ItemNote: Sendable, Hashable, Codable {
 }
 
 /// A picture beside the catalog.
-public struct ItemPicture: Sendable, Hashable, Codable {
+public struct ItemPicture: Sendable, Hashable {
     /// The absolute path of the PNG or JPEG file.
     public var path: String
     /// The width in pixels, from the file's header.
     public var width: Int
     /// The height in pixels, from the file's header.
     public var height: Int
+    /// The file's modification time in milliseconds since 1970, when the catalog was read. A new file at the same path
+    /// gets new addresses by it.
+    public var modified: Int64
 
     /// Creates a picture.
-    public init(path: String, width: Int, height: Int) {
+    public init(path: String, width: Int, height: Int, modified: Int64) {
         self.path = path
         self.width = width
         self.height = height
+        self.modified = modified
     }
 }
 
 /// A picture of an app in use.
-public struct ItemScreenshot: Sendable, Hashable, Codable {
+public struct ItemScreenshot: Sendable, Hashable {
     /// The system in the picture.
     public var platform: ItemPlatform
     /// The picture.
@@ -264,7 +268,7 @@ public struct ItemScreenshot: Sendable, Hashable, Codable {
 }
 
 /// A file beside the catalog that the store delivers or plays.
-public struct ItemFile: Sendable, Hashable, Codable {
+public struct ItemFile: Sendable, Hashable {
     /// The absolute path.
     public var path: String
     /// The media type, such as `audio/wav`, `video/webm` or `application/epub+zip`.
@@ -284,7 +288,7 @@ public struct ItemFile: Sendable, Hashable, Codable {
 }
 
 /// The place of a song in its album, or of an episode in its season.
-public struct ItemPlace: Sendable, Hashable, Codable {
+public struct ItemPlace: Sendable, Hashable {
     /// The number of the album or season.
     public var collection: Int64
     /// The disc or part, from 1.
@@ -301,7 +305,7 @@ public struct ItemPlace: Sendable, Hashable, Codable {
 }
 
 /// Whether an item has explicit words, with the values of Apple's search API.
-public enum ItemExplicitness: String, Sendable, Hashable, Codable, CaseIterable {
+public enum ItemExplicitness: String, Sendable, Hashable, CaseIterable {
     case notExplicit
     case explicit
     /// An edited version of an explicit item.

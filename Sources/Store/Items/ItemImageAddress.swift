@@ -1,4 +1,4 @@
-import Foundation
+import CornerstoreEncoding
 
 /// The address of an item's picture on the storefront, in the form of Apple's:
 /// `/image/thumb/NUMBER/KIND-INDEX-DIGEST/WxHbb.jpg`.
@@ -148,12 +148,11 @@ extension CatalogItem {
 }
 
 extension ItemPicture {
-    /// Eight hexadecimal digits that change with the file's path and the picture's size, for addresses.
+    /// Eight hexadecimal digits that change with the file's path and its modification time, for addresses.
     public var digest: String {
         // FNV-1a: the digest only has to differ after a change, and a search makes up to 200 of them.
         var hash: UInt32 = 0x811C_9DC5
-        for byte in "\(path)\n\(width)x\(height)".utf8 { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
-        let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 8 - digits.count) + digits
+        for byte in "\(path)\n\(modified)".utf8 { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+        return Hexadecimal.encoded(withUnsafeBytes(of: hash.bigEndian, Array.init))
     }
 }

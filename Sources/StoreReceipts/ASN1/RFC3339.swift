@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 
 /// Reads and writes the dates inside receipts, RFC 3339 text, with integer arithmetic only. A date formatter costs more
@@ -34,10 +35,11 @@ enum RFC3339 {
         let year = pair(days, 0) * 100 + pair(days, 16)
         let (month, day) = (pair(days, 40), pair(times, 0))
         let (hour, minute, second60) = (pair(times, 24), pair(times, 48), pair(UInt64(seconds), 8))
-        guard month >= 1, month <= 12, day >= 1, day <= daysIn(month, of: year), hour <= 23, minute <= 59,
+        guard month >= 1, month <= 12, day >= 1, day <= CivilTime.days(in: month, of: year), hour <= 23, minute <= 59,
             second60 <= 60
         else { return nil }
-        let moment = self.days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second60
+        let days1970 = CivilTime.daysSince1970(year: year, month: month, day: day)
+        let moment = days1970 * 86_400 + hour * 3_600 + minute * 60 + second60
         return Date(timeIntervalSinceReferenceDate: Double(moment - referenceSeconds))
     }
 
@@ -48,7 +50,8 @@ enum RFC3339 {
             text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
             let year = number(text, 0, 4), let month = number(text, 5, 2), let day = number(text, 8, 2),
             let hour = number(text, 11, 2), let minute = number(text, 14, 2), let second = number(text, 17, 2),
-            (1...12).contains(month), day >= 1, day <= daysIn(month, of: year), hour <= 23, minute <= 59, second <= 60
+            (1...12).contains(month), day >= 1, day <= CivilTime.days(in: month, of: year), hour <= 23, minute <= 59,
+            second <= 60
         else { return nil }
         var position = 19
         var fraction = 0.0
@@ -64,7 +67,8 @@ enum RFC3339 {
             guard position > first else { return nil }
         }
         guard let offset = offsetSeconds(text, position) else { return nil }
-        let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        let days = CivilTime.daysSince1970(year: year, month: month, day: day)
+        let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
         return Date(timeIntervalSinceReferenceDate: Double(seconds - referenceSeconds) + fraction)
     }
 
@@ -73,25 +77,9 @@ enum RFC3339 {
         let interval = date.timeIntervalSinceReferenceDate.rounded(.down)
         guard interval.isFinite, abs(interval) < 1e12 else { return nil }
         let seconds = Int(interval) + referenceSeconds
-        let dayNumber = Int((Double(seconds) / 86_400).rounded(.down))
-        let (year, month, day) = civil(dayNumber)
-        guard (1...9_999).contains(year) else { return nil }
-        let inDay = seconds - dayNumber * 86_400
-        var text: [UInt8] = []
-        text.reserveCapacity(20)
-        append(year, 4, to: &text)
-        text.append(UInt8(ascii: "-"))
-        append(month, 2, to: &text)
-        text.append(UInt8(ascii: "-"))
-        append(day, 2, to: &text)
-        text.append(UInt8(ascii: "T"))
-        append(inDay / 3_600, 2, to: &text)
-        text.append(UInt8(ascii: ":"))
-        append(inDay / 60 % 60, 2, to: &text)
-        text.append(UInt8(ascii: ":"))
-        append(inDay % 60, 2, to: &text)
-        text.append(UInt8(ascii: "Z"))
-        return text
+        let time = CivilTime(secondsSince1970: Int64(seconds))
+        guard (1...9_999).contains(time.year) else { return nil }
+        return Array(time.description.utf8)
     }
 
     /// 2001-01-01T00:00:00Z, Foundation's reference date, in seconds since 1970.
@@ -124,43 +112,5 @@ enum RFC3339 {
             value = value * 10 + digit
         }
         return value
-    }
-
-    private static func append(_ value: Int, _ digits: Int, to text: inout [UInt8]) {
-        var divisor = digits == 4 ? 1_000 : 10
-        while divisor > 0 {
-            text.append(UInt8(48 + value / divisor % 10))
-            divisor /= 10
-        }
-    }
-
-    private static func daysIn(_ month: Int, of year: Int) -> Int {
-        switch month {
-        case 4, 6, 9, 11: 30
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        default: 31
-        }
-    }
-
-    /// The days from 1970-01-01 in the proleptic Gregorian calendar. Years are counted from March, so that the leap day
-    /// comes last.
-    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
-    private static func civil(_ dayNumber: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = dayNumber + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 }

@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+
 /// The time zone of Los Angeles, which the `_pst` fields of `verifyReceipt` use. Despite their name, the fields follow
 /// daylight saving time.
 ///

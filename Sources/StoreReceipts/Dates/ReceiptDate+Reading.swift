@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+
 extension ReceiptDate {
     /// Reads the date of an ASN.1 receipt (RFC 3339), such as `2024-02-23T17:27:16Z`. The date may have a fraction, of
     /// which milliseconds are kept, and the offset from UTC that older versions of Xcode write (`+0100` or `+01:00`).

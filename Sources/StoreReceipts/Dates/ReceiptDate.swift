@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 
 /// A time in receipts and `verifyReceipt` answers: whole milliseconds since 1970-01-01T00:00:00Z, with Apple's text

@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+
 /// The properties of an item that searches filter by: where it is available, the systems it runs on, and more.
 ///
 /// They are words of the index beside the item's own, so a search never reads items that it then leaves out. An item
@@ -41,7 +43,7 @@ struct ItemFacets {
         case .except(let countries):
             for country in countries { add(Word.except(country)) }
         }
-        add(Word.year(String(ItemDate(item.releaseDate).year)))
+        add(Word.year(String(CivilTime(secondsSince1970: item.releaseDate.flooredQuotient(1000)).year)))
         for genre in item.genres { add(Word.genre(String(genre.number))) }
         if let rating = item.contentRating { add(Word.rating(rating)) }
     }

@@ -117,7 +117,7 @@ public final class ItemIndex: Sendable {
         }
     }
 
-    /// The creator with a number, and the kind of one of its items; nil when no item has this creator.
+    /// The creator with a number, and one of its items; nil when no item has this creator.
     public func creator(_ number: Int64) throws -> (creator: ItemCreator, item: CatalogItem)? {
         try read { reader in
             let statement = try reader.connection.statement(

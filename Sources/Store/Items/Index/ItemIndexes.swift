@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import Synchronization
@@ -48,7 +49,7 @@ public struct ItemIndexes: Sendable {
         var hash = SHA256()
         hash.update(data: Data("version \(ItemIndex.formatVersion)\n".utf8))
         for item in items { hash.update(data: CatalogItemCoding.bytes(of: item)) }
-        return hash.finalize().prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return Hexadecimal.encoded(hash.finalize().prefix(16))
     }
 
     /// Removes older indexes, and files that an interrupted build left.

@@ -2,16 +2,17 @@
 ///
 /// It uses integer arithmetic only: a `verifyReceipt` answer holds dozens of dates, and Foundation's formatters cost
 /// more than the rest of the answer.
-struct CivilTime: Equatable {
-    var year: Int
-    var month: Int
-    var day: Int
-    var hour: Int
-    var minute: Int
-    var second: Int
+package struct CivilTime: Hashable, Sendable {
+    package var year: Int
+    package var month: Int
+    package var day: Int
+    package var hour: Int
+    package var minute: Int
+    package var second: Int
 
     /// The fields of the time `seconds` after 1970-01-01T00:00:00.
-    init(secondsSince1970 seconds: Int64) {
+    @inlinable
+    package init(secondsSince1970 seconds: Int64) {
         let days = Int(seconds.flooredQuotient(86_400))
         let rest = Int(seconds - Int64(days) * 86_400)
         // Years start in March here, so that the leap day is the last of its year. There are 719_468 days between
@@ -31,7 +32,8 @@ struct CivilTime: Equatable {
     }
 
     /// The given fields; nil when there is no such day or time. A leap second is not accepted.
-    init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+    @inlinable
+    package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day) else { return nil }
         guard (0..<24).contains(hour), (0..<60).contains(minute), (0..<60).contains(second) else { return nil }
         self.year = year
@@ -43,13 +45,15 @@ struct CivilTime: Equatable {
     }
 
     /// The seconds since 1970-01-01T00:00:00 in the zone of these fields.
-    var secondsSince1970: Int64 {
+    @inlinable
+    package var secondsSince1970: Int64 {
         Int64(Self.daysSince1970(year: year, month: month, day: day)) * 86_400
             + Int64(hour * 3_600 + minute * 60 + second)
     }
 
     /// The days from 1970-01-01 to the given day.
-    static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
+    @inlinable
+    package static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
         let marchYear = month <= 2 ? year - 1 : year
         let era = marchYear.flooredQuotient(400)
         let yearOfEra = marchYear - era * 400
@@ -58,13 +62,15 @@ struct CivilTime: Equatable {
     }
 
     /// 0 for Sunday to 6 for Saturday.
-    static func weekday(daysSince1970 days: Int) -> Int {
+    @inlinable
+    package static func weekday(daysSince1970 days: Int) -> Int {
         let rest = (days + 4) % 7
         return rest < 0 ? rest + 7 : rest
     }
 
     /// The number of days in the month.
-    static func days(in month: Int, of year: Int) -> Int {
+    @inlinable
+    package static func days(in month: Int, of year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -75,7 +81,8 @@ struct CivilTime: Equatable {
 
 extension CivilTime {
     /// Writes ten bytes, `2018-07-15`, for a year from 0 to 9999.
-    func writeDay(to text: UnsafeMutableRawPointer) {
+    @inlinable
+    package func writeDay(to text: UnsafeMutableRawPointer) {
         Self.write(year / 100, to: text)
         Self.write(year % 100, to: text + 2)
         text.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 4, as: UInt8.self)
@@ -85,8 +92,8 @@ extension CivilTime {
     }
 
     /// Writes eight bytes, such as `08:25:37`, for a time in seconds after midnight.
-    @inline(__always)
-    static func writeTime(ofDay seconds: Int, to text: UnsafeMutableRawPointer) {
+    @inlinable
+    package static func writeTime(ofDay seconds: Int, to text: UnsafeMutableRawPointer) {
         let minutes = seconds / 60
         write(minutes / 60, to: text)
         text.storeBytes(of: UInt8(ascii: ":"), toByteOffset: 2, as: UInt8.self)
@@ -96,8 +103,8 @@ extension CivilTime {
     }
 
     /// Writes a number below 100 with two digits.
-    @inline(__always)
-    private static func write(_ number: Int, to text: UnsafeMutableRawPointer) {
+    @usableFromInline
+    static func write(_ number: Int, to text: UnsafeMutableRawPointer) {
         let zero = UInt8(ascii: "0")
         let number = UInt32(truncatingIfNeeded: number)
         text.storeBytes(of: zero &+ UInt8(truncatingIfNeeded: number / 10), as: UInt8.self)
@@ -105,10 +112,25 @@ extension CivilTime {
     }
 }
 
+extension CivilTime: CustomStringConvertible {
+    /// The time as RFC 3339 has it for UTC, `2018-07-15T08:25:37Z`. The year is one from 0 to 9999.
+    package var description: String {
+        String(unsafeUninitializedCapacity: 20) { text in
+            guard let base = text.baseAddress else { return 0 }
+            let raw = UnsafeMutableRawPointer(base)
+            writeDay(to: raw)
+            text[10] = UInt8(ascii: "T")
+            Self.writeTime(ofDay: hour * 3_600 + minute * 60 + second, to: raw + 11)
+            text[19] = UInt8(ascii: "Z")
+            return 20
+        }
+    }
+}
+
 extension BinaryInteger {
     /// The quotient rounded towards minus infinity, where `/` rounds towards zero.
-    @inline(__always)
-    func flooredQuotient(_ divisor: Self) -> Self {
+    @inlinable
+    package func flooredQuotient(_ divisor: Self) -> Self {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }
