@@ -2,7 +2,7 @@ import CornerstoreEncoding
 import Testing
 
 /// Times in the Gregorian calendar.
-struct CivilTimeTests {
+@Suite(.timeLimit(.minutes(1))) struct CivilTimeTests {
     @Test(
         arguments: [
             (0, "1970-01-01T00:00:00Z"), (951_827_696, "2000-02-29T12:34:56Z"), (-1, "1969-12-31T23:59:59Z"),
