@@ -65,6 +65,8 @@ final class FakeStore: StoreTransport {
         var lost: [ProductID]?
         /// Says with every page of notices that there is more.
         var saysThereIsMore = false
+        /// Promoted purchases that no app has taken up.
+        var promotions: [PromotionDescription] = []
         /// Makes the app receipts; a line of text when there is nothing.
         var makeReceipt: (@Sendable (AppReceiptRequest) -> Data)?
     }
@@ -226,7 +228,15 @@ final class FakeStore: StoreTransport {
                 NoticesResponse(
                     account: description(account, state.accounts.first { $0.value == account }?.key ?? ""),
                     revokedProductIDs: Array(rest), cursor: cursor,
-                    hasMore: state.saysThereIsMore || cursor < lost.count, promotions: [], priceIncreases: []))
+                    hasMore: state.saysThereIsMore || cursor < lost.count, promotions: state.promotions,
+                    priceIncreases: []))
+        case .promotions:
+            let taken = try decoded(PromotionRequest.self).promotionID
+            guard let index = state.promotions.firstIndex(where: { $0.promotionID == taken }) else {
+                return try refuse(409, .wrongState)
+            }
+            state.promotions.remove(at: index)
+            return StoreTransportResponse(status: 204, body: Data())
         case .restores: return try answered(restore(decoded(RestoreRequest.self), account, &state))
         case .appReceipt:
             let asked = try decoded(AppReceiptRequest.self)

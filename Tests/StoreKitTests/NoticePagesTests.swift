@@ -18,6 +18,13 @@ private final class RevocationObserver: NSObject, SKPaymentTransactionObserver, 
     func paymentQueue(
         _ queue: SKPaymentQueue, didRevokeEntitlementsForProductIdentifiers productIdentifiers: [String]
     ) { told.append(productIdentifiers) }
+
+    func paymentQueue(
+        _ queue: SKPaymentQueue, shouldAddStorePayment payment: SKPayment, for product: SKProduct
+    ) -> Bool {
+        told.append(["add", payment.productIdentifier])
+        return false
+    }
 }
 
 @Suite("Refunds in pages", .timeLimit(.minutes(1)))
@@ -114,5 +121,26 @@ struct NoticePagesTests {
         await engine.stop()
         #expect(observer.told.all == [["a"]])
         #expect(device.store.asked.count { $0 == "notices" } == before + 2)
+    }
+
+    /// The customer's tap survives a request that fails, whichever it is.
+    @Test(arguments: ["notices", "products", "promotions"])
+    func `a promoted purchase reaches the app although the store was away for a moment`(_ route: String) async throws {
+        let device = try await signedIn()
+        device.store.change {
+            $0.lost = []
+            $0.promotions = [PromotionDescription(promotionID: UUID(), productID: "com.example.monkeys.credits5")]
+        }
+        device.store.failNext(route, .lostRequest)
+        let timer = ManualTimer()
+        let engine = device.launch(timer: timer)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = RevocationObserver()
+        queue.add(observer)
+        await timer.fire()
+        await until { !observer.told.all.isEmpty }
+        await engine.stop()
+        #expect(observer.told.all == [["add", "com.example.monkeys.credits5"]])
+        #expect(device.store.change { $0.promotions }.isEmpty)
     }
 }

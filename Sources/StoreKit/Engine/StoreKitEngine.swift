@@ -77,7 +77,8 @@ final class StoreKitEngine: Sendable {
             self.session = session
             do {
                 let (journal, entries, store) = try Self.journalAndStore(configuration, place, folder, session)
-                let notices = try Self.notices(configuration, place, folder, session, store)
+                let notices = try Self.notices(
+                    configuration, place, folder, session, store, timer, backoff)
                 let downloads = DownloadEngine(
                     configuration, journal: journal, transactions: entries,
                     store: RemoteContentStore(session: session, store: place.store),
@@ -166,12 +167,13 @@ final class StoreKitEngine: Sendable {
 
     private static func notices(
         _ configuration: StoreKitConfiguration, _ place: Place, _ folder: DeviceFolder, _ session: StoreSession,
-        _ store: RemotePaymentStore
+        _ store: RemotePaymentStore, _ timer: any RetryTimer, _ backoff: Backoff
     ) throws -> StoreNotices {
         let file = try folder.bundleFolder(of: place.bundleID).appendingPathComponent(
             "\(configuration.environment.name).notices")
         return StoreNotices(
-            session: session, store: store, cursors: NoticeCursors(file: file), diagnostics: configuration.diagnostics)
+            session: session, store: store, cursors: NoticeCursors(file: file), timer: timer,
+            backoff: backoff, diagnostics: configuration.diagnostics)
     }
 
     /// Whether the program and the device allow payments. The device's restrictions may change while the app runs.
@@ -255,5 +257,8 @@ final class StoreKitEngine: Sendable {
     }
 
     /// Stops the engine. On return the last call to the app is over and the journal is closed.
-    func stop() async { await payments.stop() }
+    func stop() async {
+        notices?.stop()
+        await payments.stop()
+    }
 }

@@ -8,11 +8,16 @@ final class StoreNotices: Sendable {
     private let session: StoreSession
     private let store: RemotePaymentStore
     private let cursors: NoticeCursors
+    private let timer: any RetryTimer
+    private let backoff: Backoff
     private let diagnostics: @Sendable (String) -> Void
 
     private struct State {
         weak var payments: PaymentQueueEngine?
         var isRunning = false
+        var isStopped = false
+        /// The checks that failed since the last one that did not, or since the queue last read the store's list.
+        var failures = 0
         /// Price increases that the app or the customer postponed, until the next launch.
         var putOff: [PriceIncreaseDescription] = []
         /// The price increases that the customer was asked about in this process.
@@ -22,12 +27,14 @@ final class StoreNotices: Sendable {
     private let state = Mutex(State())
 
     init(
-        session: StoreSession, store: RemotePaymentStore, cursors: NoticeCursors,
-        diagnostics: @escaping @Sendable (String) -> Void
+        session: StoreSession, store: RemotePaymentStore, cursors: NoticeCursors, timer: any RetryTimer,
+        backoff: Backoff, diagnostics: @escaping @Sendable (String) -> Void
     ) {
         self.session = session
         self.store = store
         self.cursors = cursors
+        self.timer = timer
+        self.backoff = backoff
         self.diagnostics = diagnostics
     }
 
@@ -44,26 +51,47 @@ final class StoreNotices: Sendable {
 
     // MARK: Notices
 
-    /// Fetches and delivers notices; does nothing while another check runs. After a failure, the check that follows the
-    /// next list fetches the same notices again.
+    /// Fetches and delivers notices, after the queue has read the store's list. Does nothing while another check runs.
     func check() async {
-        let isFirst = state.withLock { state in
-            defer { state.isRunning = true }
-            return !state.isRunning
-        }
-        guard isFirst else { return }
-        await passOn()
-        state.withLock { $0.isRunning = false }
+        state.withLock { $0.failures = 0 }
+        await checkOnce()
     }
 
-    private func passOn() async {
+    /// Ends the checks. A check that runs takes up no further promotion.
+    func stop() { state.withLock { $0.isStopped = true } }
+
+    /// The retries of a check that could not reach the store. After them, the notices wait for the next list.
+    static let retries = 8
+
+    private func checkOnce() async {
+        let isFirst = state.withLock { state in
+            guard !state.isStopped, !state.isRunning else { return false }
+            state.isRunning = true
+            return true
+        }
+        guard isFirst else { return }
+        var isReached = true
+        do { try await passOn() } catch { isReached = error != .unreachable }
+        let attempt = state.withLock { state -> Int? in
+            state.isRunning = false
+            state.failures = isReached ? 0 : state.failures + 1
+            return isReached || state.isStopped || state.failures > Self.retries ? nil : state.failures
+        }
+        guard let attempt else { return }
+        timer.after(seconds: backoff.delay(attempt)) { [weak self] in
+            guard let self else { return }
+            Task { await self.checkOnce() }
+        }
+    }
+
+    private func passOn() async throws(StoreFailure) {
         guard let account = session.tokens.current?.account.accountID else { return }
         let cursor = cursors.cursor(of: account)
         let report = session.beginReport()
-        guard var notices = await page(of: account, after: cursor) else { return }
+        var notices = try await page(of: account, after: cursor)
         // All pages are reported in one call, so that the cursor is saved after the app has received all of them.
         for _ in 1..<Self.pages where notices.hasMore {
-            guard var next = await page(of: account, after: notices.cursor) else { return }
+            var next = try await page(of: account, after: notices.cursor)
             // A page that does not advance the cursor is the last one.
             next.hasMore = next.hasMore && next.cursor > notices.cursor
             let told = Set(notices.revokedProductIDs)
@@ -71,16 +99,18 @@ final class StoreNotices: Sendable {
             notices = next
         }
         session.learn(notices.account, report: report)
-        await revoke(notices, of: account, after: cursor)
-        for promotion in notices.promotions { await offer(promotion, to: account) }
+        try await revoke(notices, of: account, after: cursor)
+        for promotion in notices.promotions { try await offer(promotion, to: account) }
         await askAboutPrices(notices.priceIncreases, of: account)
     }
 
     /// The most pages of one check. The next check fetches the rest.
     static let pages = 20
 
-    private func page(of account: AccountID, after cursor: Int64?) async -> NoticesResponse? {
-        try? await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+    private func page(
+        of account: AccountID, after cursor: Int64?
+    ) async throws(StoreFailure) -> NoticesResponse {
+        try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
             try await session.client.notices(
                 session.bundleID, after: cursor, languages: session.languages, token: token)
         }
@@ -88,7 +118,9 @@ final class StoreNotices: Sendable {
 
     /// Refreshes the receipt, then calls the observers, then saves the cursor. After a crash in between, the app
     /// receives the notices again.
-    private func revoke(_ notices: NoticesResponse, of account: AccountID, after cursor: Int64?) async {
+    private func revoke(_ notices: NoticesResponse, of account: AccountID, after cursor: Int64?)
+        async throws(StoreFailure)
+    {
         guard notices.cursor != cursor else { return }
         let cursors = cursors
         let diagnostics = diagnostics
@@ -98,7 +130,8 @@ final class StoreNotices: Sendable {
             }
         }
         guard !notices.revokedProductIDs.isEmpty else { return keep() }
-        guard await store.renewReceipt(of: account), let payments else { return }
+        guard await store.renewReceipt(of: account) else { throw .unreachable }
+        guard let payments else { return }
         // Waits for the cursor to be saved. A check that began before would report the same notices again.
         await payments.callbacks.revoked(notices.revokedProductIDs, then: keep)
     }
@@ -106,21 +139,31 @@ final class StoreNotices: Sendable {
     // MARK: Promoted purchases
 
     /// Marks the promotion as taken at the store before it asks the app. A crash in between loses the customer's tap,
-    /// but never buys twice.
-    private func offer(_ promotion: PromotionDescription, to account: AccountID) async {
+    /// but never buys twice. The product is fetched first, so that a store that cannot be reached loses no tap.
+    private func offer(_ promotion: PromotionDescription, to account: AccountID) async throws(StoreFailure) {
+        let product = try await session.products([promotion.productID]).products.first {
+            $0.productID == promotion.productID
+        }
+        guard !state.withLock({ $0.isStopped }) else { return }
         do {
             try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
                 try await session.client.take(PromotionRequest(promotionID: promotion.promotionID), token: token)
             }
-        } catch { return }
-        await offer(promotion.productID)
+        } catch {
+            if error == .unreachable { throw error }
+            return
+        }
+        await offer(promotion.productID, as: product)
     }
 
     /// Asks the app about a payment that began outside it, and adds the payment when the app agrees.
     func offer(_ productID: ProductID) async {
-        guard let payments,
-            let product = try? await session.products([productID]).products.first(where: { $0.productID == productID })
-        else {
+        let products = try? await session.products([productID]).products
+        await offer(productID, as: products?.first { $0.productID == productID })
+    }
+
+    private func offer(_ productID: ProductID, as product: ProductDescription?) async {
+        guard let payments, let product else {
             diagnostics("the promoted product \(productID.rawValue.prefix(255)) is not available")
             return
         }
