@@ -53,7 +53,7 @@ struct ModuleTable {
                 "ContentDownloads", "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "StoreReceipts",
                 "StoreWire",
             ],
-            outside: ["AsyncHTTPClient", "NIOCore", "NIOFoundationCompat"]
+            outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOFoundationCompat"]
         ),
         "PurchaseVault": Row(["CornerstoreEncoding", "StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
         "MerchantClient": Row(

@@ -41,7 +41,14 @@ struct DeviceTests {
     @Test(arguments: ["..", "../../etc/passwd", ".hidden", "a/b", "a\0b", String(repeating: "x", count: 10_000)])
     func `no bundle id leads outside the folder`(name: String) {
         let file = DeviceFolder.fileName(name)
-        #expect(!file.contains("/") && !file.hasPrefix(".") && !file.contains("\0") && file.utf8.count <= 600)
+        #expect(!file.contains("/") && !file.hasPrefix(".") && !file.contains("\0") && file.utf8.count <= 200)
+    }
+
+    @Test func `long ids that differ only at their end have files of their own`() {
+        let names = ["", "a", "b", "/"].map { DeviceFolder.fileName(String(repeating: "x", count: 254) + $0) }
+        #expect(Set(names).count == 4)
+        let escaped = ["a", "b"].map { DeviceFolder.fileName(String(repeating: "/", count: 90) + $0) }
+        #expect(Set(escaped).count == 2 && escaped.allSatisfy { $0.utf8.count <= 200 })
     }
 
     @Test func `tokens are readable by the owner only, in one file for each store`() throws {

@@ -1,4 +1,5 @@
 import CornerstoreEncoding
+import Crypto
 import Foundation
 import StoreWire
 
@@ -51,9 +52,12 @@ struct DeviceFolder: Sendable {
     }
 
     /// A safe file name for any text. It percent-encodes all characters except letters, digits, `-`, `_` and dots that
-    /// are not the first character.
+    /// are not the first character. A name that would be longer than 200 bytes ends in the text's SHA-256 instead, so
+    /// that two long texts never share a file, and every file system accepts the name.
     static func fileName(_ text: String) -> String {
-        text.utf8.prefix(200).percentEncodedFileName(.lower)
+        let name = text.utf8.percentEncodedFileName(.lower)
+        guard name.utf8.count > 200 else { return name }
+        return name.prefix(120) + "-" + Hexadecimal.encoded(SHA256.hash(data: Data(text.utf8)))
     }
 
     private static func makeFolder(_ url: URL) throws {
