@@ -45,6 +45,15 @@ enum CatalogFixtures {
         return String(page[start.upperBound..<end.lowerBound])
     }
 
+    /// The YAML catalog of items that the documentation shows. It and ``documentedYAML()`` have every key.
+    static func documentedItemsYAML() throws -> String {
+        let page = try String(contentsOf: root.appendingPathComponent("Documentation/Catalog.md"), encoding: .utf8)
+        let blocks = page.components(separatedBy: "```yaml\n")
+        try #require(blocks.count == 3)
+        let end = try #require(blocks[2].range(of: "```"))
+        return String(blocks[2][..<end.lowerBound])
+    }
+
     static func documentedApp() throws -> CatalogApp {
         try #require(try CornerstoreCatalogFile.read(Array(try documentedYAML().utf8), file: "catalog.yaml").apps.first)
     }

@@ -16,6 +16,13 @@ import Testing
         _ = try CornerstoreCatalogFile.read(Array(try CatalogFixtures.documentedYAML().utf8), file: "a") {
             asked = $0.keysAsked
         }
+        try ItemFolder.with { folder in
+            _ = try CornerstoreCatalogFile.read(
+                Array(try CatalogFixtures.documentedItemsYAML().utf8), file: folder.catalog
+            ) {
+                asked.merge($0.keysAsked) { $0.union($1) }
+            }
+        }
         let schema = try Self.schema()
         var described =
             schema["$defs"]?.members.compactMapValues { $0["properties"].map { Set($0.members.keys) } } ?? [:]
@@ -26,7 +33,8 @@ import Testing
     @Test func theDocumentedFileHasEveryKey() throws {
         let schema = try Self.schema()
         let document = try YAMLParser.parse(Array(try CatalogFixtures.documentedYAML().utf8), file: "a").value
-        let words = Set(document.allKeys)
+        let items = try YAMLParser.parse(Array(try CatalogFixtures.documentedItemsYAML().utf8), file: "a").value
+        let words = Set(document.allKeys).union(items.allKeys)
         for (name, definition) in schema["$defs"]?.members ?? [:] {
             for key in definition["properties"]?.members.keys.sorted() ?? [] {
                 #expect(words.contains(key), "\(name).\(key)")
@@ -127,7 +135,7 @@ extension JSONValue {
 
     fileprivate subscript(key: String) -> JSONValue? { members[key] }
 
-    fileprivate var allKeys: [String] {
+    var allKeys: [String] {
         switch self {
         case .object(let members): members.flatMap { [$0.key] + $0.value.allKeys }
         case .array(let elements): elements.flatMap(\.allKeys)
@@ -136,7 +144,7 @@ extension JSONValue {
     }
 
     /// The document without one key, for each of them; the path ends with `false` where the value is that.
-    fileprivate func withoutEachKey(path: String) -> [(String, JSONValue)] {
+    func withoutEachKey(path: String) -> [(String, JSONValue)] {
         switch self {
         case .object(let members):
             members.flatMap { key, member -> [(String, JSONValue)] in

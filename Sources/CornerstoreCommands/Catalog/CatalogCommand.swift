@@ -76,7 +76,8 @@ struct CatalogCommand: AsyncParsableCommand {
 
         func run() throws {
             let contents = try file.file.read()
-            let converted = try convert(contents.apps)
+            var converted = try convert(contents.apps)
+            if !contents.items.isEmpty { converted.omitted.append("the items of the storefront") }
             let console = Console.current
             for note in contents.notes + converted.omitted.map({ "left out: \($0)" }) where !output.json {
                 console.remark(note)

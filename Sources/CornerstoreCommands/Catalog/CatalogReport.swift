@@ -16,6 +16,21 @@ struct CatalogReport: Encodable {
         var price: String?
     }
 
+    struct Item: Encodable {
+        var number: Int64
+        var kind: String
+        var name: String
+        /// The price and currency in the United States; nil when the item is not sold there.
+        var price: String?
+
+        init(_ item: CatalogItem) {
+            number = item.number
+            kind = item.kind.rawValue
+            name = item.text(for: []).name
+            price = item.price(in: .unitedStates).map { "\($0.decimal) \($0.currency)" }
+        }
+    }
+
     struct Problem: Encodable {
         var file: String
         var line: Int?
@@ -30,6 +45,8 @@ struct CatalogReport: Encodable {
 
     var valid: Bool
     var apps: [App] = []
+    /// The items of the storefront.
+    var items: [Item] = []
     var notes: [String] = []
     var problems: [Problem] = []
 
@@ -38,6 +55,7 @@ struct CatalogReport: Encodable {
             let (catalog, notes) = try Catalog.load(files: files)
             valid = true
             apps = catalog.apps.map(App.init)
+            items = catalog.items.map(Item.init)
             self.notes = notes
         } catch {
             valid = false
@@ -58,6 +76,12 @@ struct CatalogReport: Encodable {
                 rows.isEmpty
                 ? "no products" : Table(heading: ["product", "kind", "price", "name"], rows: rows).text(style)
             blocks.append(title + "\n" + table)
+        }
+        if !items.isEmpty {
+            let rows = items.map { [String($0.number), $0.kind, $0.price ?? "not sold", Style.printable($0.name)] }
+            blocks.append(
+                style.bold("Items of the storefront") + "\n"
+                    + Table(heading: ["number", "kind", "price", "name"], rows: rows).text(style))
         }
         if !notes.isEmpty {
             blocks.append(notes.map { style.dim("note: \(Style.printable($0))") }.joined(separator: "\n"))

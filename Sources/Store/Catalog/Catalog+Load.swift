@@ -59,12 +59,13 @@ public struct CatalogFile: Sendable, Hashable {
 }
 
 extension Catalog {
-    /// Loads files and combines their apps in one catalog.
+    /// Loads files and combines their apps and items in one catalog.
     ///
     /// - Returns: the catalog, and notes for the operator: the origin of each bundle id, and probable mistakes.
     /// - Throws: ``CatalogError`` with the problems of all files and the code of the first invalid file.
     public static func load(files: [CatalogFile]) throws(CatalogError) -> (catalog: Catalog, notes: [String]) {
-        var (apps, notes, problems) = ([CatalogApp](), [String](), [CatalogProblem]())
+        var (apps, items) = ([CatalogApp](), [CatalogItem]())
+        var (notes, problems) = ([String](), [CatalogProblem]())
         var code: CatalogError.Code?
         var origins: [BundleID: String] = [:]
         for file in files {
@@ -78,13 +79,14 @@ extension Catalog {
                     }
                 }
                 apps += contents.apps
+                items += contents.items
             } catch {
                 code = code ?? error.code
                 problems += error.problems
             }
         }
         if let code { throw CatalogError(code: code, problems: problems) }
-        return (try Catalog(apps: apps), notes)
+        return (try Catalog(apps: apps, items: items), notes)
     }
 
     private static func duplicate(_ bundleID: BundleID, _ file: CatalogFile, _ other: String) -> CatalogProblem {

@@ -3,30 +3,50 @@ import StoreWire
 /// The apps and products that the store sells. A catalog does not change; a changed file produces a new one.
 public struct Catalog: Sendable, Equatable {
     private let byBundleID: [BundleID: CatalogApp]
+    /// The items of the storefront, in the order of their numbers.
+    public let items: [CatalogItem]
 
     /// Creates a catalog. If generated numbers of apps or products collide, the app that is later by bundle id gets
-    /// another number.
+    /// another number. An app with an item has the item's number.
     ///
-    /// - Throws: ``CatalogError/Code/duplicateApp`` when a bundle id appears twice.
-    public init(apps: [CatalogApp]) throws(CatalogError) {
+    /// - Throws: ``CatalogError/Code/duplicateApp`` when a bundle id appears twice, and ``CatalogError/Code/invalid``
+    ///   when two items have one number, or an item and its app do not fit.
+    public init(apps: [CatalogApp], items: [CatalogItem] = []) throws(CatalogError) {
         var byBundleID: [BundleID: CatalogApp] = [:]
-        var taken: Set<Int64> = []
         let sorted = apps.sorted { $0.bundleID < $1.bundleID }
+        let numbers = try Self.numbers(of: items, apps)
+        var taken = Set(items.map(\.number))
         for app in sorted {
             taken.formUnion(app.settings.applicationInternalID.flatMap { CatalogItemID.number($0) }.map { [$0] } ?? [])
         }
         for var app in sorted {
             guard byBundleID[app.bundleID] == nil else { throw Self.duplicate(app.bundleID) }
-            Self.makeUnique(&app, &taken)
+            Self.makeUnique(&app, numbers[app.bundleID], &taken)
             byBundleID[app.bundleID] = app
         }
         self.byBundleID = byBundleID
+        self.items = items.sorted { $0.number < $1.number }
     }
 
     /// A catalog without apps.
     public static let empty = Catalog(byBundleID: [:])
 
-    private init(byBundleID: [BundleID: CatalogApp]) { self.byBundleID = byBundleID }
+    private init(byBundleID: [BundleID: CatalogApp]) { (self.byBundleID, items) = (byBundleID, []) }
+
+    /// The item with this number; nil when the catalog has none.
+    public func storeItem(_ number: Int64) -> CatalogItem? {
+        var (low, high) = (0, items.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if items[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low < items.count && items[low].number == number ? items[low] : nil
+    }
+
+    /// The item of an app; nil when the catalog has none.
+    public func storeItem(bundleID: BundleID) -> CatalogItem? {
+        app(bundleID).flatMap { storeItem($0.itemID) }.flatMap { $0.bundleID == bundleID ? $0 : nil }
+    }
 
     /// All apps in the order of their bundle ids.
     public var apps: [CatalogApp] { byBundleID.values.sorted { $0.bundleID < $1.bundleID } }
@@ -51,8 +71,44 @@ public struct Catalog: Sendable, Equatable {
         return nil
     }
 
-    private static func makeUnique(_ app: inout CatalogApp, _ taken: inout Set<Int64>) {
-        if CatalogItemID.number(app.settings.applicationInternalID) == nil {
+    /// The numbers of the apps that have an item.
+    private static func numbers(of items: [CatalogItem], _ apps: [CatalogApp]) throws(CatalogError) -> [BundleID: Int64]
+    {
+        var (numbers, seen, problems) = ([BundleID: Int64](), Set<Int64>(), [String]())
+        let given = Dictionary(
+            apps.map { ($0.bundleID, CatalogItemID.number($0.settings.applicationInternalID)) },
+            uniquingKeysWith: { first, _ in first })
+        for item in items {
+            if !seen.insert(item.number).inserted {
+                problems.append("the item \(item.number) is described twice; give one of the two another number")
+            }
+            guard let bundleID = item.bundleID else { continue }
+            if numbers.updateValue(item.number, forKey: bundleID) != nil {
+                problems.append("the app \(bundleID) has two items; keep one")
+            }
+            guard let number = given[bundleID] else {
+                problems.append("the item \(item.number) names the app \(bundleID), which no file describes")
+                continue
+            }
+            if let number, number != item.number {
+                problems.append(
+                    "the app \(bundleID) has the number \(number), and its item \(item.number); write the same")
+            }
+        }
+        guard problems.isEmpty else {
+            throw CatalogError(
+                code: .invalid,
+                problems: problems.prefix(CatalogLimits.problems).map {
+                    CatalogProblem(file: "catalog", line: nil, column: nil, keyPath: "items", message: $0)
+                })
+        }
+        return numbers
+    }
+
+    private static func makeUnique(_ app: inout CatalogApp, _ number: Int64?, _ taken: inout Set<Int64>) {
+        if let number {
+            app.itemID = number
+        } else if CatalogItemID.number(app.settings.applicationInternalID) == nil {
             while !taken.insert(app.itemID).inserted { app.itemID += 1 }
         }
         for (index, product) in app.products.enumerated() where !taken.insert(product.itemID).inserted {

@@ -4,12 +4,15 @@ import StoreWire
 public struct CatalogContents: Sendable, Equatable {
     /// The apps that the file describes.
     public var apps: [CatalogApp]
+    /// The items that the file describes; empty for a `.storekit` file.
+    public var items: [CatalogItem]
     /// Notes for the operator: the origin of the bundle id, and probable mistakes.
     public var notes: [String]
 
     /// Creates the contents of a file.
-    public init(apps: [CatalogApp], notes: [String]) {
+    public init(apps: [CatalogApp], items: [CatalogItem] = [], notes: [String]) {
         self.apps = apps
+        self.items = items
         self.notes = notes
     }
 }

@@ -6,7 +6,7 @@ public enum CornerstoreCatalogFile {
     /// The version of the format.
     public static let version = 1
 
-    /// Reads a catalog. `file` is the file's name for messages.
+    /// Reads a catalog. `file` is the file's path, for messages and for the files that items name.
     ///
     /// - Throws: ``CatalogError`` with all problems that were found.
     public static func read(_ bytes: [UInt8], file: String) throws(CatalogError) -> CatalogContents {
@@ -20,30 +20,37 @@ public enum CornerstoreCatalogFile {
         try StoreKitConfigurationFile.checkSize(bytes, CatalogLimits.yamlFile, file)
         let root = try YAMLParser.parse(bytes, file: file)
         let reading = CatalogReading(file: file, dialect: .cornerstore)
-        let apps = readApps(root, reading)
+        var contents = CatalogContents(apps: [], notes: [])
+        readContents(root, reading, &contents)
         inspect(reading)
         try reading.finish()
-        return CatalogContents(apps: apps, notes: reading.notes.map(\.description))
+        contents.notes = reading.notes.map(\.description)
+        return contents
     }
 
-    private static func readApps(_ root: SourceNode, _ reading: CatalogReading) -> [CatalogApp] {
-        guard let reader = ObjectReader(root, "", kind: "catalog", reading) else { return [] }
+    private static func readContents(
+        _ root: SourceNode, _ reading: CatalogReading, _ contents: inout CatalogContents
+    ) {
+        guard let reader = ObjectReader(root, "", kind: "catalog", reading) else { return }
         guard reader.member("cornerstore-catalog") != nil else {
             reader.missing("cornerstore-catalog", "a catalog begins with cornerstore-catalog: \(version)")
-            return []
+            return
         }
         guard reader.int("cornerstore-catalog", in: 0...1_000_000) == version else {
             reader.problem("cornerstore-catalog", "only version \(version) of the format is supported")
-            return []
+            return
         }
-        if reader.member("apps") == nil { reader.missing("apps", "it is the list of apps") }
+        if reader.member("apps") == nil, reader.member("items") == nil {
+            reader.missing("apps", "it is the list of apps")
+        }
         let apps = reader.objects("apps", kind: "app", limit: CatalogLimits.apps).compactMap { app($0, reading) }
+        let items = CatalogItemReader(files: ItemFiles(besideFileAt: reading.file)).items(of: reader)
         reader.refuseUnread()
         var seen: Set<BundleID> = []
         for app in apps where !seen.insert(app.bundleID).inserted {
             reader.problem("apps", "the app \(app.bundleID) is described twice; keep one")
         }
-        return apps
+        contents = CatalogContents(apps: apps, items: items, notes: [])
     }
 
     private static func app(_ reader: ObjectReader, _ reading: CatalogReading) -> CatalogApp? {
