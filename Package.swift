@@ -482,7 +482,8 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "BlobStorage", "ControlWire", "HTTPSupport", "Store", "StoreReceipts", "StoreServer", "StoreWire",
+                "BlobStorage", "ControlWire", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreServer",
+                "StoreWire",
                 "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

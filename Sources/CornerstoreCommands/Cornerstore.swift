@@ -30,6 +30,7 @@ public struct Cornerstore: AsyncParsableCommand {
                 name: "Operating a running store",
                 subcommands: [
                     AccountCommand.self, AppCommand.self, ClockCommand.self, CodeCommand.self, FaultCommand.self,
+                    ItemCommand.self,
                     PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self, PurchaseCommand.self,
                     TransactionCommand.self,
                 ]),

@@ -44,8 +44,17 @@ public final class StallWatch: Sendable {
     /// Creates a watch.
     public init(_ direction: Direction) { self.direction = direction }
 
-    /// Counts bytes that arrived, or that were given to the connection.
+    /// Counts bytes that arrived.
     public func progress(_ count: Int) { bytes.withLock { $0 += count } }
+
+    /// Counts bytes that were written to the connection, and waits until its event loop has seen them.
+    ///
+    /// A writer is told to wait only after the event loop has looked at the connection. Without this, a busy event loop
+    /// would collect a whole file in memory.
+    public func sent(_ count: Int, on channel: any Channel) async throws {
+        progress(count)
+        try await channel.eventLoop.submit {}.get()
+    }
 
     /// Watches until the task is cancelled, and closes the connection when it stalls.
     public func run(_ channel: any Channel, _ rule: Rule) async {

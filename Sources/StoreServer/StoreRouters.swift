@@ -3,7 +3,7 @@ import Hummingbird
 import Store
 import StoreWire
 
-/// Builds the routers of the store's three ports.
+/// Builds the routers of the store's ports.
 public enum StoreRouters {
     /// Builds the router of one environment's protocol port, which devices and merchants use.
     /// - Parameters:
@@ -22,6 +22,22 @@ public enum StoreRouters {
         DeviceController(store: store, signIns: signIns, isBehindProxy: isBehindProxy).addRoutes(to: router)
         VerifyReceiptController(store: store).addRoutes(to: router)
         ContentController(store: store, patience: patience).addRoutes(to: router)
+        return router
+    }
+
+    /// Builds the router of the storefront's port, which anyone may use.
+    /// - Parameters:
+    ///   - searches: the rate limit on searches and lookups; nil for no limit.
+    ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
+    public static func storefrontRouter(
+        _ finder: ItemFinder, searches: SearchLimit? = nil, isBehindProxy: Bool = false
+    ) -> Router<StoreRequestContext> {
+        let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: RequestIDMiddleware())
+        router.add(middleware: ContinueMiddleware())
+        router.add(middleware: ProblemMiddleware(HTTPProblem.store))
+        router.add(middleware: HostMiddleware())
+        SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy).addRoutes(to: router)
         return router
     }
 

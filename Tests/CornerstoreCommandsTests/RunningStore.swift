@@ -34,7 +34,7 @@ struct RunningStore: Sendable {
             var configuration = StoreServerConfiguration(
                 dataDirectory: directory.url.appendingPathComponent("data"),
                 catalogFiles: [CatalogFile(path: file.path, bundleID: "com.example.app")], controlPort: 0,
-                sandboxPort: 0, productionPort: 0)
+                sandboxPort: 0, productionPort: 0, storefrontPort: 0)
             // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
             configuration.passwordCost = PasswordCost(rounds: 16)
             let application = try await StoreAndMerchant.open(

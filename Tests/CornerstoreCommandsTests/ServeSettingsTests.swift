@@ -78,14 +78,15 @@ import Testing
             case .database: "postgres://localhost/x"
             case .schemaPrefix: "another"
             case .host: "127.0.0.2"
-            case .controlPort, .sandboxPort, .productionPort, .merchantPort, .node: "7"
+            case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .node: "7"
+            case .storefrontURL: "https://store.example"
             case .noMerchant: "true"
             case .logLevel: "debug"
             case .logFormat: "json"
             case .adminToken: "token"
             case .blobs: "s3://packages?region=eu-west-3"
             case .behindProxy, .noRateLimits: "true"
-            case .signInRate, .accountRate, .addressRate, .userRate, .keyRate: "3:70"
+            case .signInRate, .accountRate, .addressRate, .userRate, .keyRate, .searchRate: "3:70"
             case .maxConnections, .maxConnectionsPerAddress, .maxBodyMemory: "77"
             }
         let name = "CORNERSTORE_" + setting.rawValue.uppercased().replacing("-", with: "_")

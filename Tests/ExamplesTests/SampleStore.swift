@@ -50,7 +50,8 @@ struct SampleStore: Sendable {
             CatalogFile(path: examples.appendingPathComponent(path).path, bundleID: bundleID)
         }
         var configuration = StoreServerConfiguration(
-            dataDirectory: data, catalogFiles: files, controlPort: 0, sandboxPort: 0, productionPort: 0)
+            dataDirectory: data, catalogFiles: files, controlPort: 0, sandboxPort: 0, productionPort: 0,
+            storefrontPort: 0)
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
         configuration.passwordCost = PasswordCost(rounds: 16)
         return try await StoreApplication.open(configuration, now: { Date() }, logger: .silent)

@@ -14,6 +14,25 @@ import Testing
         try await channel.closeFuture.get()
     }
 
+    @Test func aWriterWaitsForTheEventLoop() async throws {
+        let channel = NIOAsyncTestingChannel()
+        let watch = StallWatch(.outgoing)
+        let hasSent = Mutex(false)
+        let order = Mutex<[String]>([])
+        channel.eventLoop.execute { order.withLock { $0.append("written") } }
+        async let sent: Void = {
+            try await watch.sent(1, on: channel)
+            order.withLock { $0.append("sent") }
+            hasSent.withLock { $0 = true }
+        }()
+        while !hasSent.withLock({ $0 }) {
+            await channel.testingEventLoop.run()
+            await Task.yield()
+        }
+        try await sent
+        #expect(order.withLock { $0 } == ["written", "sent"])
+    }
+
     /// The bytes of each minute, and after how many minutes the connection is closed.
     static let minutes: [([Int], Int)] = [
         ([61_440, 61_440, 61_439, 61_440], 3), ([61_439], 1), ([0], 1), ([1 << 30, 60], 2),

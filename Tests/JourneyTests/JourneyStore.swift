@@ -49,6 +49,7 @@ actor JourneyStore {
             dataDirectory: folder.appendingPathComponent("data"),
             catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
             controlPort: OwnPorts.next(), sandboxPort: OwnPorts.next(), productionPort: OwnPorts.next(),
+            storefrontPort: OwnPorts.next(),
             databaseURL: databaseURL, schemaPrefix: schemaPrefix,
             bucket: bucket)
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
@@ -77,7 +78,10 @@ actor JourneyStore {
         guard let server else { return }
         self.server = nil
         await server.stop()
-        reservations = [configuration.controlPort, configuration.sandboxPort, configuration.productionPort].map {
+        reservations = [
+            configuration.controlPort, configuration.sandboxPort, configuration.productionPort,
+            configuration.storefrontPort,
+        ].map {
             PortReservation($0)
         }
     }

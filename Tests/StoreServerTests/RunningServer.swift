@@ -58,7 +58,7 @@ struct RunningServer {
         var configuration = StoreServerConfiguration(
             dataDirectory: folder.appendingPathComponent("data"),
             catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
-            controlPort: 0, sandboxPort: 0, productionPort: 0)
+            controlPort: 0, sandboxPort: 0, productionPort: 0, storefrontPort: 0)
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
         configuration.passwordCost = PasswordCost(rounds: 16)
         return configuration

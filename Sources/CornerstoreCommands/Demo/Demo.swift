@@ -79,7 +79,7 @@ struct Demo: Sendable {
         let configuration = StoreServerConfiguration(
             dataDirectory: places.data,
             catalogFiles: places.catalogs,
-            controlPort: 0, sandboxPort: 0, productionPort: 0)
+            controlPort: 0, sandboxPort: 0, productionPort: 0, storefrontPort: 0)
         // Log lines of the store would interrupt the output of the steps.
         return try await StoreAndMerchant.open(
             configuration, merchant: MerchantSettings(port: 0, productsFiles: [places.merchantProducts]),

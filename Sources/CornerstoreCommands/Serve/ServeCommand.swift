@@ -8,10 +8,10 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Start a store with the products of catalog files, and a merchant beside it.",
         discussion: """
-            The store listens on three ports of this machine: sandbox, production and control. On the first start, it creates keys, databases and \
+            The store listens on four ports of this machine: sandbox, production, control and storefront. On the first start, it creates keys, databases and \
             a sandbox tester in the data directory. The store reloads catalog files that change while it runs.
 
-            The merchant, the app's own server, listens on a fourth port. It accepts sandbox purchases too, and keeps its ledger in the folder \
+            The merchant, the app's own server, listens on a port of its own. It accepts sandbox purchases too, and keeps its ledger in the folder \
             “merchant” of the data directory. Its products come from --merchant-products or from “cornerstore merchant products load”. \
             --no-merchant starts the store alone.
 
@@ -19,7 +19,7 @@ struct ServeCommand: AsyncParsableCommand {
               cornerstore serve One.storekit=com.example.one Two.yaml --data /var/lib/store
               cornerstore serve App.yaml --merchant-products Products.yaml
               cornerstore serve App.storekit --no-merchant
-              cornerstore serve App.storekit --sandbox-port 0 --production-port 0 --control-port 0 --merchant-port 0 --json
+              cornerstore serve App.storekit --sandbox-port 0 --production-port 0 --control-port 0 --storefront-port 0 --merchant-port 0 --json
               cornerstore serve App.storekit --database postgres://store@localhost/store
               cornerstore serve App.yaml --blobs "s3://content?endpoint=https://s3.example.com&region=eu-west-3"
 
@@ -70,6 +70,15 @@ struct ServeCommand: AsyncParsableCommand {
     var productionPort: Int?
     @Option(
         parsing: .unconditional,
+        help: ArgumentHelp("The storefront's port (8403). 0 selects a free port.", valueName: "port"))
+    var storefrontPort: Int?
+    @Option(
+        name: .customLong("storefront-url"),
+        help: ArgumentHelp(
+            "The base URL of the storefront's links, if others reach it by another address.", valueName: "url"))
+    var storefrontURL: String?
+    @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("The merchant's port (8410). 0 selects a free port.", valueName: "port"))
     var merchantPort: Int?
     @Option(
@@ -97,6 +106,11 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The rate limit of failed sign-ins for an account: per second, and burst (0.2:20).", valueName: "rate"))
     var accountRate: String?
+    @Option(
+        help: ArgumentHelp(
+            "The rate limit of searches and lookups for an IP address: per second, and burst (none). Above it, the storefront answers 403.",
+            valueName: "rate"))
+    var searchRate: String?
     @Option(help: ArgumentHelp("A YAML or JSON file of options.", valueName: "file"), completion: .file())
     var config: String?
     @OptionGroup var output: OutputOptions
@@ -112,6 +126,9 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.controlPort] = controlPort.map(String.init)
         flags[.sandboxPort] = sandboxPort.map(String.init)
         flags[.productionPort] = productionPort.map(String.init)
+        flags[.storefrontPort] = storefrontPort.map(String.init)
+        flags[.storefrontURL] = storefrontURL
+        flags[.searchRate] = searchRate
         flags[.merchantPort] = merchantPort.map(String.init)
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
         flags[.node] = node.map(String.init)

@@ -12,6 +12,9 @@ struct ServeReport: Encodable {
     var control: String
     var sandbox: String
     var production: String
+    var storefront: String
+    /// The number of items that the storefront shows.
+    var items: Int
     /// The merchant's base URL; nil for a store without a merchant.
     var merchant: String?
     /// The number of products on the merchant's list; nil for a store without a merchant.
@@ -32,6 +35,8 @@ struct ServeReport: Encodable {
         control = addresses.control
         sandbox = addresses.sandbox
         production = addresses.production
+        storefront = addresses.storefront
+        items = application.catalog.value.items.count
         merchant = addresses.merchant
         merchantProducts = both.merchant.map { _ in both.listedProducts }
         apps = application.catalog.value.apps.map {
@@ -55,7 +60,9 @@ struct ServeReport: Encodable {
         }
         let addresses = Table.fields(
             [
-                ("  sandbox", sandbox), ("  production", production), ("  control", control), ("  merchant", merchant),
+                ("  sandbox", sandbox), ("  production", production), ("  control", control),
+                ("  storefront", storefront),
+                ("  merchant", merchant),
             ], style)
         let files = Table.fields(
             [

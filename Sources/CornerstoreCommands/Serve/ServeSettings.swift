@@ -25,6 +25,9 @@ enum ServeSetting: String, ServerSettingName {
     case controlPort = "control-port"
     case sandboxPort = "sandbox-port"
     case productionPort = "production-port"
+    case storefrontPort = "storefront-port"
+    case storefrontURL = "storefront-url"
+    case searchRate = "search-rate"
     case merchantPort = "merchant-port"
     case noMerchant = "no-merchant"
     case node
@@ -86,6 +89,12 @@ struct ServeSettings {
         configuration.sandboxPort = try layers.number(.sandboxPort, ports, otherwise: configuration.sandboxPort)
         configuration.productionPort = try layers.number(
             .productionPort, ports, otherwise: configuration.productionPort)
+        configuration.storefrontPort = try layers.number(
+            .storefrontPort, ports, otherwise: configuration.storefrontPort)
+        configuration.storefrontURL = try storefrontURL()
+        if text(.searchRate) != nil {
+            configuration.searchRate = try layers.rate(.searchRate, otherwise: .init(burst: 20, perSecond: 1))
+        }
         configuration.node = try layers.number(.node, 0...63, otherwise: 0)
         configuration.adminToken = text(.adminToken)
         configuration.databaseURL = try layers.databaseURL(.database)
@@ -97,7 +106,7 @@ struct ServeSettings {
             address: try layers.rate(.signInRate, otherwise: usual.address),
             account: try layers.rate(.accountRate, otherwise: usual.account))
         configuration.signInRates = try layers.isSet(.noRateLimits) ? nil : signIns
-        configuration.limits = try layers.limits(ports: 4)
+        configuration.limits = try layers.limits(ports: 5)
         return configuration
     }
 
@@ -122,6 +131,18 @@ struct ServeSettings {
             )
         }
         return text
+    }
+
+    private func storefrontURL() throws -> String? {
+        guard let text = text(.storefrontURL) else { return nil }
+        guard let url = URL(string: text), ["http", "https"].contains(url.scheme ?? ""), url.host != nil,
+            url.query == nil, url.fragment == nil, text.utf8.count <= 200
+        else {
+            throw CommandError(
+                .usage,
+                "storefront-url must be a URL such as https://store.example.com, not “\(Style.printable(text))”.")
+        }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
     private func catalogFiles() throws -> [CatalogFile] {

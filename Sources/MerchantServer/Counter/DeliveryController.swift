@@ -82,7 +82,7 @@ struct DeliveryController: Sendable {
                     try await StallWatch.during(context.channel, .outgoing, patience) { watch in
                         for try await piece in bytes {
                             try await writer.write(piece)
-                            watch.progress(piece.readableBytes)
+                            try await watch.sent(piece.readableBytes, on: context.channel)
                             onStep?(.delivering)
                         }
                     }

@@ -16,6 +16,12 @@ public struct Storefront: Sendable, Hashable {
     /// The storefront with this alpha-3 code in upper case; nil when the App Store has none.
     public static func named(_ countryCode: String) -> Storefront? { byCountryCode[countryCode] }
 
+    /// The storefront with this alpha-2 code in upper case (`US`); nil when the App Store has none.
+    public static func withRegion(_ regionCode: String) -> Storefront? { byRegionCode[regionCode] }
+
+    private static let byRegionCode = Dictionary(
+        all.map { ($0.regionCode, $0) }, uniquingKeysWith: { first, _ in first })
+
     /// All storefronts in the order of their country codes.
     public static let all: [Storefront] = byCountryCode.values.sorted { $0.countryCode < $1.countryCode }
 

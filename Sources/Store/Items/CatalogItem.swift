@@ -110,9 +110,15 @@ public struct CatalogItem: Sendable, Hashable {
     /// The text that suits a reader best: the first of the languages that the item has, or else the default text.
     /// - Parameter languages: BCP 47 or POSIX names, the preferred first.
     public func text(for languages: [String]) -> ItemText {
+        Self.best(texts, languages, locale: \.locale) ?? ItemText(locale: "en", name: String(number))
+    }
+
+    /// The text that suits a reader best; the first if none is in a wanted language, nil if there is none.
+    static func best<Text>(_ texts: [Text], _ languages: [String], locale: (Text) -> String) -> Text? {
+        guard texts.count > 1 else { return texts.first }
         for wanted in languages.lazy.compactMap({ LanguageTag($0) }) {
             let rated = texts.compactMap { text in
-                LanguageTag(text.locale)?.suitability(for: wanted).map { (text: text, suitability: $0) }
+                LanguageTag(locale(text))?.suitability(for: wanted).map { (text: text, suitability: $0) }
             }
             // Of equal ones, the first in the catalog.
             if let best = rated.max(by: { $0.suitability < $1.suitability })?.suitability,
@@ -121,7 +127,7 @@ public struct CatalogItem: Sendable, Hashable {
                 return first.text
             }
         }
-        return texts.first ?? ItemText(locale: "en", name: String(number))
+        return texts.first
     }
 }
 

@@ -10,14 +10,17 @@ public struct Addresses: Codable, Sendable, Equatable {
     public var sandbox: String
     /// Production's protocol port.
     public var production: String
+    /// The storefront: item pages, search and lookup.
+    public var storefront: String
     /// The merchant server that runs beside the store; nil when none does.
     public var merchant: String?
 
     /// Creates addresses.
-    public init(control: String, sandbox: String, production: String, merchant: String? = nil) {
+    public init(control: String, sandbox: String, production: String, storefront: String, merchant: String? = nil) {
         self.control = control
         self.sandbox = sandbox
         self.production = production
+        self.storefront = storefront
         self.merchant = merchant
     }
 

@@ -10,6 +10,7 @@ import ServiceLifecycle
 import Store
 import StoreReceipts
 import StoreWire
+import Synchronization
 import UnixSignals
 
 /// The store server: both stores, their control port and everything that they keep.
@@ -28,12 +29,16 @@ public struct StoreApplication: Sendable {
     public let catalogNotes: [String]
     /// The certificate authority that signs receipts and transactions.
     public let authority: CertificateAuthority
+    /// The items of the storefront, which follow the catalog files.
+    public let items: CurrentItemIndex
     /// The upload and review of hosted content.
     public let desk: ContentDesk
 
     private let directory: DataDirectory
     private let databases: StoreDatabases
     private let watcher: CatalogWatcher
+    private let indexes: ItemIndexes
+    private let storefront = StorefrontAddress()
     private let now: @Sendable () -> Date
     private let logger: Logger
 
@@ -62,6 +67,8 @@ public struct StoreApplication: Sendable {
                 ?? .folder(folder), configuration, logger)
         let apps = try await AppRegistry.open(databases)
         let current = CurrentCatalog(catalog)
+        let indexes = ItemIndexes(folder: try directory.makeFolder("storefront"))
+        async let items = index(catalog.items, indexes)
         let content = try await ContentLibrary.open(
             databases, blobs: try blobs(configuration, directory, now),
             staging: try directory.makeFolder("content/uploads"))
@@ -81,9 +88,9 @@ public struct StoreApplication: Sendable {
         let production = try await store(.production)
         let application = StoreApplication(
             configuration: configuration, sandbox: try await store(.sandbox), production: production, apps: apps,
-            catalog: current, catalogNotes: notes, authority: signing,
+            catalog: current, catalogNotes: notes, authority: signing, items: CurrentItemIndex(try await items),
             desk: ContentDesk(content, production: production, catalog: current), directory: directory,
-            databases: databases, watcher: watcher, now: now, logger: logger)
+            databases: databases, watcher: watcher, indexes: indexes, now: now, logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application
@@ -95,6 +102,11 @@ public struct StoreApplication: Sendable {
         do { return try await StoreDatabases.open(location, logger: logger) } catch let error as DatabasesInUse {
             throw StoreServerError(error, configuration)
         }
+    }
+
+    /// Opens the index of a catalog's items, and builds it first if the items are new.
+    private static func index(_ items: [CatalogItem], _ indexes: ItemIndexes) async throws -> ItemIndex {
+        try await NIOThreadPool.singleton.runIfActive { try indexes.index(of: items) }
     }
 
     private static func blobs(
@@ -144,7 +156,7 @@ public struct StoreApplication: Sendable {
     /// - Parameters:
     ///   - gracefulShutdownSignals: the signals that stop the process.
     ///   - merchant: the base URL of the merchant that runs beside the store, for `addresses.json`.
-    ///   - onReady: called when all three ports are open and `addresses.json` is written.
+    ///   - onReady: called when all ports are open and `addresses.json` is written.
     /// - Throws: ``StoreServerError`` when a port cannot be opened, or another store has taken the databases.
     public func run(
         gracefulShutdownSignals: [UnixSignal], merchant: String? = nil,
@@ -152,6 +164,7 @@ public struct StoreApplication: Sendable {
     ) async throws {
         let ready = ReadyPorts { addresses in
             var addresses = addresses
+            storefront.value = configuration.storefrontURL ?? addresses.storefront
             addresses.merchant = merchant
             try? directory.write(JSONEncoder.readable.encode(addresses), to: Addresses.fileName, isSecret: false)
             await onReady(addresses)
@@ -168,6 +181,7 @@ public struct StoreApplication: Sendable {
                     adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
             server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
             server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
+            server(.storefront, storefrontRouter, ready),
             catalogReload,
         ]
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
@@ -185,6 +199,13 @@ public struct StoreApplication: Sendable {
             throw error
         }
         await close()
+    }
+
+    private var storefrontRouter: Router<StoreRequestContext> {
+        let finder = ItemFinder(index: items, base: { [storefront] in storefront.value }, rating: { _, _ in .none })
+        return StoreRouters.storefrontRouter(
+            finder, searches: configuration.searchRate.map { SearchLimit($0) },
+            isBehindProxy: configuration.isBehindProxy)
     }
 
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
@@ -213,7 +234,11 @@ public struct StoreApplication: Sendable {
 
     /// The service that loads changed catalog files.
     var catalogReload: CatalogReload {
-        CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { try await register($0) }
+        CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { catalog in
+            let index = try await Self.index(catalog.items, indexes)
+            try await register(catalog)
+            items.replace(with: index)
+        }
     }
 
     /// Closes the databases after the queued work, and releases the data directory.
@@ -238,6 +263,16 @@ public struct StoreApplication: Sendable {
             },
             logger: logger)
         return PortService(application: application, port: port, configuration: configuration)
+    }
+}
+
+/// The base URL of the storefront's links. It is known once the port is open.
+final class StorefrontAddress: Sendable {
+    private let url = Mutex("")
+
+    var value: String {
+        get { url.withLock { $0 } }
+        set { url.withLock { $0 = newValue } }
     }
 }
 
@@ -291,6 +326,7 @@ private actor ReadyPorts {
         case control
         case sandbox
         case production
+        case storefront
 
         /// The configured port number; 0 takes any free port.
         func number(_ configuration: StoreServerConfiguration) -> Int {
@@ -298,6 +334,7 @@ private actor ReadyPorts {
             case .control: configuration.controlPort
             case .sandbox: configuration.sandboxPort
             case .production: configuration.productionPort
+            case .storefront: configuration.storefrontPort
             }
         }
     }
@@ -311,9 +348,10 @@ private actor ReadyPorts {
         // A server that listens on all addresses is reached at loopback.
         let name = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
         open[port] = "http://\(name):\(number)"
-        guard let control = open[.control], let sandbox = open[.sandbox], let production = open[.production] else {
-            return
-        }
-        await whenAll(Addresses(control: control, sandbox: sandbox, production: production))
+        guard let control = open[.control], let sandbox = open[.sandbox], let production = open[.production],
+            let storefront = open[.storefront]
+        else { return }
+        await whenAll(
+            Addresses(control: control, sandbox: sandbox, production: production, storefront: storefront))
     }
 }

@@ -1,6 +1,7 @@
 import BlobStorage
 import Foundation
 import HTTPSupport
+import ServerSupport
 import Store
 
 /// The configuration of a store server.
@@ -17,6 +18,12 @@ public struct StoreServerConfiguration: Sendable {
     public var sandboxPort: Int
     /// The number of production's protocol port; 0 takes any free port.
     public var productionPort: Int
+    /// The storefront's port number; 0 takes any free port.
+    public var storefrontPort: Int
+    /// The base URL of the storefront's links, without a trailing slash; nil for the port's own address.
+    public var storefrontURL: String?
+    /// The rate limit on searches and lookups for each network address; nil for no limit.
+    public var searchRate: TokenRate?
     /// The database's `postgres://…` URL; nil for SQLite in the data directory.
     public var databaseURL: String?
     /// The prefix of the schema names in PostgreSQL. Stores that share a database server each need their own prefix.
@@ -42,7 +49,7 @@ public struct StoreServerConfiguration: Sendable {
     public init(
         dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,
         sandboxPort: Int = 8401,
-        productionPort: Int = 8402, databaseURL: String? = nil,
+        productionPort: Int = 8402, storefrontPort: Int = 8403, databaseURL: String? = nil,
         schemaPrefix: String = StoreDatabases.Location.schemaPrefix, adminToken: String? = nil, node: Int = 0,
         bucket: S3Location? = nil
     ) {
@@ -52,6 +59,7 @@ public struct StoreServerConfiguration: Sendable {
         self.controlPort = controlPort
         self.sandboxPort = sandboxPort
         self.productionPort = productionPort
+        self.storefrontPort = storefrontPort
         self.databaseURL = databaseURL
         self.schemaPrefix = schemaPrefix
         self.adminToken = adminToken

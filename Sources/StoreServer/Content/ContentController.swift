@@ -74,7 +74,7 @@ struct ContentController: Sendable {
                     if left < piece.readableBytes, let head = piece.readSlice(length: Int(left)) { piece = head }
                     left -= Int64(piece.readableBytes)
                     try await writer.write(piece)
-                    watch.progress(piece.readableBytes)
+                    try await watch.sent(piece.readableBytes, on: channel)
                     if cutAfter != nil, left == 0 { throw OrderedCut() }
                 }
             }

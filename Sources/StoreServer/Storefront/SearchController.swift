@@ -1,0 +1,92 @@
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServerSupport
+import Store
+import Synchronization
+
+/// Limits how often one network address may search and look up.
+public final class SearchLimit: Sendable {
+    private let addresses: Mutex<TokenBuckets<NetworkAddress>>
+
+    /// The largest number of addresses that are counted at the same time.
+    static let capacity = 65_536
+
+    /// Creates a limit.
+    public init(_ rate: TokenRate) { addresses = Mutex(TokenBuckets(rate, capacity: Self.capacity)) }
+
+    /// Counts a request. Returns false when the address has reached its limit.
+    func allows(_ address: NetworkAddress, at seconds: Double) -> Bool {
+        addresses.withLock { $0.take(address, at: seconds) == nil }
+    }
+}
+
+/// Answers `/search` and `/lookup` as Apple's search API does (`Documentation/StoreItems.md`).
+struct SearchController: Sendable {
+    let finder: ItemFinder
+    let limit: SearchLimit?
+    let isBehindProxy: Bool
+
+    /// The largest form, in bytes. Clients send one instead of a query to avoid caches.
+    private static let largestForm = 64 << 10
+
+    func addRoutes(to router: Router<StoreRequestContext>) {
+        for prefix in ["", "/:country"] {
+            for method in [HTTPRequest.Method.get, .post] {
+                router.on("\(prefix)/search", method: method) { request, context in
+                    try await answer(request, context) { try finder.search($0, country: $1) }
+                }
+                router.on("\(prefix)/lookup", method: method) { request, context in
+                    try await answer(request, context) { try finder.lookup($0, country: $1) }
+                }
+            }
+        }
+        // Some clients put the parameters into the path, and are answered with nothing.
+        for path in ["/lookup/**", "/search/**"] as [RouterPath] {
+            router.get(path) { _, _ in Self.response(ItemFinder.nothing) }
+        }
+    }
+
+    private func answer(
+        _ request: Request, _ context: StoreRequestContext,
+        _ find: (QueryParameters, String?) throws -> SearchAnswer
+    ) async throws -> Response {
+        if let limit {
+            let address = NetworkAddress(
+                of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
+            let seconds = Double(NIODeadline.now().uptimeNanoseconds) / 1e9
+            guard limit.allows(address, at: seconds) else { return Self.refusal }
+        }
+        var query = request.uri.query ?? ""
+        if request.method == .post,
+            request.headers[.contentType]?.hasPrefix("application/x-www-form-urlencoded") == true
+        {
+            let form = try await request.boundedBody(upTo: Self.largestForm)
+            query += "&" + String(buffer: form)
+        }
+        return Self.response(try find(QueryParameters(query: query), context.parameters.get("country")))
+    }
+
+    private static func response(_ answer: SearchAnswer) -> Response {
+        Response(
+            status: answer.isValid ? .ok : .badRequest, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+    }
+
+    private static let headers: HTTPFields = {
+        var headers: HTTPFields = [
+            .contentType: "text/javascript; charset=utf-8", .contentDisposition: "attachment; filename=1.txt",
+            .vary: "Accept-Encoding", .cacheControl: "max-age=1",
+        ]
+        if let name = HTTPField.Name("X-Content-Type-Options") { headers[name] = "nosniff" }
+        return headers
+    }()
+
+    /// Over the limit, Apple's servers answer with an empty body and no time to wait.
+    private static var refusal: Response {
+        Response(
+            status: .forbidden,
+            headers: [.cacheControl: "max-age=0, no-cache, no-store", .accessControlAllowOrigin: "*"])
+    }
+}
