@@ -48,6 +48,7 @@ let package = Package(
         // HTTPSupport: ConnectionChannel adds handlers to the pipeline that HTTP1Channel makes, and they rely on when
         // Hummingbird closes a connection. HTTPProblem reads the request's id from the logger.
         .package(url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1")),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.0.2"),
         // YAMLHazards limits what Yams does slowly. YAMLParser passes the texts of its errors on.
         .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
         // Swift 6.3's URLSession cannot replace it: it ends the process when a response's head is cut short, keeps what
@@ -102,6 +103,15 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ConsolePages",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Mustache", package: "swift-mustache"),
+            ],
+            resources: [.embedInCode("Files")],
             swiftSettings: strict
         ),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -237,6 +247,7 @@ let package = Package(
             name: "StoreServer",
             dependencies: [
                 "BlobStorage",
+                "ConsolePages",
                 "ControlWire",
                 "CornerstoreEncoding",
                 "HTTPSupport",
@@ -479,6 +490,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(name: "ConsolePagesTests", dependencies: ["ConsolePages"], swiftSettings: strict),
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
@@ -613,7 +625,7 @@ let package = Package(
 /// them.
 let serverPackages: Set = [
     "hummingbird", "jwt-kit", "swift-argument-parser", "swift-configuration", "swift-http-types", "swift-log",
-    "swift-metrics", "swift-nio-extras", "swift-service-lifecycle", "Yams",
+    "swift-metrics", "swift-mustache", "swift-nio-extras", "swift-service-lifecycle", "Yams",
 ]
 for target in package.targets {
     target.dependencies = target.dependencies.map { dependency in

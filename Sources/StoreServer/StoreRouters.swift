@@ -27,17 +27,20 @@ public enum StoreRouters {
 
     /// Builds the router of the storefront's port, which anyone may use.
     /// - Parameters:
+    ///   - pages: makes the items' pages.
     ///   - searches: the rate limit on searches and lookups; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     public static func storefrontRouter(
-        _ finder: ItemFinder, searches: SearchLimit? = nil, isBehindProxy: Bool = false
+        _ finder: ItemFinder, pages: ItemPages, searches: SearchLimit? = nil, isBehindProxy: Bool = false
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         router.add(middleware: HostMiddleware())
-        SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy).addRoutes(to: router)
+        let search = SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy)
+        search.addRoutes(to: router)
+        PageController(pages: pages, search: search).addRoutes(to: router)
         return router
     }
 

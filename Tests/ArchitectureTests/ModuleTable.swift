@@ -39,6 +39,7 @@ struct ModuleTable {
         "ContentDownloads": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "BlobStorage": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
         "Database": Row(["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
+        "ConsolePages": Row([], outside: ["Crypto", "Mustache"]),
         "ServerSupport": Row([]),
         "HTTPSupport": Row(
             ["CornerstoreEncoding"],
@@ -71,8 +72,8 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             [
-                "BlobStorage", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport", "Store",
-                "StoreReceipts", "StoreWire",
+                "BlobStorage", "ConsolePages", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport",
+                "Store", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",

@@ -220,6 +220,8 @@ import Testing
             #expect(try find("term=branch&entity=song,ebook") == [3_000] + all)
             #expect(try find("term=photo") == [])
             #expect(try find("term=photo&media=software") == [1_000])
+            #expect(try find("term=branch&entity=software,song,ebook") == [3_000] + all)
+            #expect(try find("term=photo&entity=macSoftware,song") == [])
             #expect(try find("term=photo&entity=macSoftware") == [])
             #expect(try find("term=photo&entity=iPadSoftware") == [1_000])
             #expect(try find("term=affenfoto&media=software&country=de&ts=1&_cb=2") == [1_000])

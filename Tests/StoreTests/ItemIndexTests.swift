@@ -153,7 +153,9 @@ import Testing
                 #expect(Set(try index.search(search(term, in: "DEU"))) == [1, 2, 4, 5, 6])
                 #expect(Set(try index.search(search(term, in: "FRA"))) == [3, 4, 5, 6])
                 #expect(Set(try index.search(search(term, explicit: false))) == [1, 3, 5, 6])
-                #expect(try index.search(search(term, platforms: [.mac, .iPad])) == [5])
+                #expect(try index.search(search(term, [.app], platforms: [.mac, .iPad])) == [5])
+                // Only apps have platforms, so other kinds are found whatever the platform.
+                #expect(Set(try index.search(search(term, platforms: [.mac, .iPad]))) == [5, 6])
                 #expect(try index.search(search(term, [.film])) == [6])
             }
         }

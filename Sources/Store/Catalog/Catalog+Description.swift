@@ -56,6 +56,11 @@ extension CatalogApp {
         return localizations.first
     }
 
+    /// The name and description of a product that a reader in a storefront sees.
+    public func words(for product: CatalogProduct, in storefront: Storefront) -> CatalogLocalization? {
+        Self.best(product.localizations, for: preferences([], storefront))
+    }
+
     /// The locale that formats prices of the storefront in the device's first language:
     /// `en_US@currency=USD`, `zh_Hans_CN@currency=CNY`.
     ///

@@ -1,4 +1,5 @@
 import BlobStorage
+import ConsolePages
 import CornerstoreEncoding
 import Foundation
 import HTTPSupport
@@ -181,7 +182,7 @@ public struct StoreApplication: Sendable {
                     adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
             server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
             server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
-            server(.storefront, storefrontRouter, ready),
+            server(.storefront, try storefrontRouter(), ready),
             catalogReload,
         ]
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
@@ -201,10 +202,15 @@ public struct StoreApplication: Sendable {
         await close()
     }
 
-    private var storefrontRouter: Router<StoreRequestContext> {
-        let finder = ItemFinder(index: items, base: { [storefront] in storefront.value }, rating: { _, _ in .none })
+    private func storefrontRouter() throws -> Router<StoreRequestContext> {
+        let prices = ItemPriceText()
+        let rating: @Sendable (CatalogItem, Storefront) -> ItemRating = { _, _ in .none }
+        let finder = ItemFinder(
+            index: items, base: { [storefront] in storefront.value }, prices: prices, rating: rating)
+        let pages = ItemPages(
+            index: items, catalog: catalog, templates: try PageTemplates.embedded.get(), prices: prices, rating: rating)
         return StoreRouters.storefrontRouter(
-            finder, searches: configuration.searchRate.map { SearchLimit($0) },
+            finder, pages: pages, searches: configuration.searchRate.map { SearchLimit($0) },
             isBehindProxy: configuration.isBehindProxy)
     }
 

@@ -31,26 +31,28 @@ struct SearchController: Sendable {
     /// The largest form, in bytes. Clients send one instead of a query to avoid caches.
     private static let largestForm = 64 << 10
 
+    /// What a path asks for.
+    enum Operation: String, CaseIterable {
+        case search
+        case lookup
+    }
+
     func addRoutes(to router: Router<StoreRequestContext>) {
-        for prefix in ["", "/:country"] {
+        for operation in Operation.allCases {
             for method in [HTTPRequest.Method.get, .post] {
-                router.on("\(prefix)/search", method: method) { request, context in
-                    try await answer(request, context) { try finder.search($0, country: $1) }
-                }
-                router.on("\(prefix)/lookup", method: method) { request, context in
-                    try await answer(request, context) { try finder.lookup($0, country: $1) }
+                router.on("/\(operation)", method: method) { request, context in
+                    try await answer(operation, request, context, country: nil)
                 }
             }
-        }
-        // Some clients put the parameters into the path, and are answered with nothing.
-        for path in ["/lookup/**", "/search/**"] as [RouterPath] {
-            router.get(path) { _, _ in Self.response(ItemFinder.nothing) }
+            // Some clients put the parameters into the path, and are answered with nothing.
+            router.get("/\(operation)/**") { _, _ in Self.response(ItemFinder.nothing) }
         }
     }
 
-    private func answer(
-        _ request: Request, _ context: StoreRequestContext,
-        _ find: (QueryParameters, String?) throws -> SearchAnswer
+    /// Answers a search or lookup.
+    /// - Parameter country: the country in the path; nil for none.
+    func answer(
+        _ operation: Operation, _ request: Request, _ context: StoreRequestContext, country: String?
     ) async throws -> Response {
         if let limit {
             let address = NetworkAddress(
@@ -65,7 +67,10 @@ struct SearchController: Sendable {
             let form = try await request.boundedBody(upTo: Self.largestForm)
             query += "&" + String(buffer: form)
         }
-        return Self.response(try find(QueryParameters(query: query), context.parameters.get("country")))
+        let parameters = QueryParameters(query: query)
+        return Self.response(
+            try operation == .search
+                ? finder.search(parameters, country: country) : finder.lookup(parameters, country: country))
     }
 
     private static func response(_ answer: SearchAnswer) -> Response {

@@ -58,7 +58,8 @@ struct ItemFacets {
             required.append("(" + kinds.joined(separator: " OR ") + ")")
         }
         if let platforms = search.platforms {
-            required.append("(" + platforms.map { quoted(Word.platform($0)) }.sorted().joined(separator: " OR ") + ")")
+            let allowed = platforms.map { Word.platform($0) } + search.kinds.filter { $0 != .app }.map { Word.kind($0) }
+            required.append("(" + allowed.map(quoted).sorted().joined(separator: " OR ") + ")")
         }
         if !search.includesExplicit { excluded.append(quoted(Word.explicit)) }
         let country = search.storefront.countryCode
@@ -80,12 +81,13 @@ struct ItemFacets {
         return text
     }
 
-    /// Whether an item with these properties is found by a search.
-    static func allows(_ text: String, in search: ItemSearch) -> Bool {
-        if text.isEmpty, search.platforms == nil { return true }
+    /// Whether an item of a kind with these properties is found by a search.
+    static func allows(_ text: String, of kind: ItemKind, in search: ItemSearch) -> Bool {
+        let platforms = kind == .app ? search.platforms : nil
+        if text.isEmpty, platforms == nil { return true }
         let flags = text.prefix { $0 != "+" && $0 != "-" }
         if !search.includesExplicit, flags.contains("x") { return false }
-        if let platforms = search.platforms, !platforms.contains(where: { flags.contains(letter($0)) }) { return false }
+        if let platforms, !platforms.contains(where: { flags.contains(letter($0)) }) { return false }
         let rest = text[flags.endIndex...]
         guard let sign = rest.first else { return true }
         let isNamed = rest.dropFirst().split(separator: " ").contains { $0 == search.storefront.countryCode }

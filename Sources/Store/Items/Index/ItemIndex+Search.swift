@@ -44,7 +44,7 @@ extension ItemIndex {
             try statement.bind(key + [0xFF], at: 3)
             var count = 0
             while count < results.needed, try statement.step() {
-                guard try ItemFacets.allows(statement.text(2), in: search) else { continue }
+                guard try ItemFacets.allows(statement.text(2), of: kind, in: search) else { continue }
                 found.append((statement.bytes(0), statement.int64(1)))
                 count += 1
             }

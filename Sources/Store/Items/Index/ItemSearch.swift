@@ -24,7 +24,7 @@ public struct ItemSearch: Sendable, Hashable {
     public var storefront: Storefront
     /// The kinds of items.
     public var kinds: Set<ItemKind>
-    /// The systems that an app must run on one of; nil for any. Apps only.
+    /// The systems that an app must run on one of; nil for any. Items of other kinds are found in any case.
     public var platforms: Set<ItemPlatform>?
     /// The texts to search.
     public var field: Field

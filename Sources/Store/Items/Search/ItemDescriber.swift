@@ -302,7 +302,7 @@ struct ItemDescriber {
 
 extension ItemVersion {
     /// The notes in the first of the languages that they exist in, or else the first notes.
-    func note(for languages: [String]) -> String? {
+    public func note(for languages: [String]) -> String? {
         CatalogItem.best(notes, languages, locale: \.locale)?.text
     }
 }

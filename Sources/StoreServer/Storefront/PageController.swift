@@ -1,0 +1,105 @@
+import ConsolePages
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import StoreWire
+
+/// Serves the storefront's public pages: items and creators under all of Apple's link forms, a list, and a search.
+/// The pages only show; nothing can be bought or written on them.
+struct PageController: Sendable {
+    let pages: ItemPages
+    let search: SearchController
+
+    func addRoutes(to router: Router<StoreRequestContext>) {
+        let style = pages.templates.stylesheet
+        router.get(RouterPath(style.path)) { _, _ in
+            Response(
+                status: .ok,
+                headers: [
+                    .contentType: "text/css; charset=utf-8", .cacheControl: "public, max-age=31536000, immutable",
+                ], body: ResponseBody(byteBuffer: ByteBuffer(bytes: style.bytes)))
+        }
+        router.get("/find") { request, _ in try find(request, .unitedStates) }
+        router.get("/") { _, _ in try response(pages.page(finding: "", from: 0, in: .unitedStates)) }
+        // The router allows no other pattern beside a path of any form, so paths with a country are told apart here.
+        for method in [HTTPRequest.Method.get, .post] {
+            router.on("/**", method: method) { request, context in try await answer(request, context) }
+        }
+    }
+
+    private func find(_ request: Request, _ storefront: Storefront) throws -> Response {
+        let query = QueryParameters(query: request.uri.query ?? "")
+        let offset = query["offset"].flatMap { Int($0) } ?? 0
+        return try response(
+            pages.page(
+                finding: String((query["term"] ?? "").prefix(500)), from: min(max(offset, 0), ItemSearch.deepest),
+                in: storefront))
+    }
+
+    private func answer(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let parts = request.uri.path.split(separator: "/").map(String.init)
+        if parts.count == 2, parts[0].utf8.count == 2, let operation = SearchController.Operation(rawValue: parts[1]) {
+            return try await search.answer(operation, request, context, country: parts[0])
+        }
+        guard request.method != .post else { return try missing() }
+        if let storefront = Self.storefront(parts.first) {
+            if parts.count == 1 { return try response(pages.page(finding: "", from: 0, in: storefront)) }
+            if parts.count == 2, parts[1] == "find" { return try find(request, storefront) }
+        }
+        return try page(request)
+    }
+
+    /// A link to an item or a creator.
+    private func page(_ request: Request) throws -> Response {
+        let path = request.uri.path
+        guard path.utf8.count <= 4_096, let link = ItemLink(path: path, query: request.uri.query ?? "") else {
+            return try missing()
+        }
+        guard let storefront = link.country.map(Self.storefront) ?? .unitedStates else { return try missing() }
+        switch link.target {
+        case .creator:
+            guard let page = try pages.page(ofCreator: link.number, in: storefront) else {
+                return try missing("No creator with the number \(link.number) has items here.", storefront)
+            }
+            return try response(page)
+        case .item:
+            guard let item = try pages.index.value.item(link.number) else {
+                return try missing("There is no item with the number \(link.number).", storefront)
+            }
+            guard item.availability.includes(storefront) else {
+                return try missing(
+                    "This item is not available in the storefront \(storefront.countryCode).", storefront)
+            }
+            return try response(pages.page(of: item, in: storefront))
+        }
+    }
+
+    private static func storefront(_ code: String?) -> Storefront? {
+        code.flatMap { $0.utf8.count == 2 ? Storefront.withRegion($0.uppercased()) : nil }
+    }
+
+    private func missing(
+        _ text: String = "There is nothing at this address.", _ storefront: Storefront = .unitedStates
+    ) throws -> Response {
+        try response(pages.missingPage(text, in: storefront), status: .notFound)
+    }
+
+    private func response(_ page: some Page, status: HTTPResponse.Status = .ok) throws -> Response {
+        let html = try pages.templates.html(page)
+        return Response(
+            status: status, headers: Self.headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
+    }
+
+    /// Pages load only this server's own files, run no script, and cannot be framed.
+    private static let headers: HTTPFields = {
+        var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-cache"]
+        headers[.contentSecurityPolicy] =
+            "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; form-action 'self'; "
+            + "base-uri 'none'; frame-ancestors 'none'"
+        headers[.xContentTypeOptions] = "nosniff"
+        if let name = HTTPField.Name("Referrer-Policy") { headers[name] = "no-referrer" }
+        return headers
+    }()
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+@testable import ConsolePages
+
+@Suite(.timeLimit(.minutes(1))) struct PageTemplatesTests {
+    private static let hostile = "<script>alert(1)</script>\"'&\u{202E}"
+
+    private static func frame() -> StoreFrame {
+        StoreFrame(
+            title: hostile, about: hostile, stylesheet: hostile, homeLink: hostile, findLink: hostile, term: hostile,
+            country: hostile, opensAside: true)
+    }
+
+    /// A page in which every field has a value.
+    private static func full() -> ItemPage {
+        let x = hostile
+        let tile = PageTile(link: x, artwork: x, name: x, by: x, price: x)
+        let version = PageVersion(version: x, date: x, dateText: x, note: x)
+        let bar = PageBar(stars: 1, count: 2, most: 3)
+        return ItemPage(
+            frame: frame(), message: x, problem: x, artwork: x, largeArtwork: x, name: x, creator: x, creatorLink: x,
+            kind: x, genre: x, collection: PageLink(name: x, link: x),
+            rating: PageRating(average: x, starsText: x, countText: x, bars: [bar]), price: x,
+            buying: PageBuying(isOwned: true, offer: PageOffer(action: x, key: x, agreed: x, label: x)), audio: x,
+            video: PageVideo(link: x, poster: x),
+            screenshots: [PageScreenshot(link: x, label: x, width: 1, height: 2)], description: x, contentsTitle: x,
+            contents: [PageTrack(number: x, name: x, link: x, duration: x, price: x)], versions: [version],
+            olderVersions: [version],
+            purchases: [PagePurchase(name: x, price: x, text: x, isPromoted: true)],
+            reviews: [
+                PageReview(
+                    stars: 1, starsText: x, title: x, text: x, date: x, dateText: x, version: x,
+                    answer: PageAnswer(date: x, dateText: x, text: x))
+            ], moreReviews: x,
+            reviewing: PageReviewing(
+                action: x, heading: x, button: x, choices: [PageStarChoice(stars: 1, label: x, isChosen: true)],
+                title: x, text: x, removal: x),
+            facts: [PageFact(name: x, value: x, link: x)], more: [tile], related: [tile], closing: x)
+    }
+
+    @Test func noTemplateLeavesTextUnescaped() throws {
+        for (name, bytes) in PageTemplates.files where name.hasSuffix(".mustache") {
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(!text.contains("{{{") && !text.contains("{{&") && !text.contains("CONTENT_TYPE"), "\(name)")
+            #expect(!text.contains(" style=") && !text.contains("<script") && !text.contains(" on"), "\(name)")
+        }
+    }
+
+    @Test func hostileTextStaysTextInEveryField() throws {
+        let templates = try PageTemplates.embedded.get()
+        let pages = [
+            try templates.html(Self.full()),
+            try templates.html(
+                ItemsPage(
+                    frame: Self.frame(), heading: Self.hostile,
+                    items: [PageTile(link: Self.hostile, artwork: "a", name: "b", by: "c", price: nil)],
+                    nothing: Self.hostile, next: Self.hostile)),
+            try templates.html(
+                NotePage(frame: Self.frame(), heading: Self.hostile, text: Self.hostile, closing: Self.hostile)),
+        ]
+        for html in pages {
+            #expect(!html.contains("<script"))
+            #expect(!html.contains("\"'&"))
+            #expect(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"))
+            #expect(html.hasPrefix("<!DOCTYPE html>") && html.contains("</html>"))
+        }
+    }
+
+    @Test func everyFieldIsShown() throws {
+        let templates = try PageTemplates.embedded.get()
+        let html = try templates.html(Self.full())
+        for (label, value) in Mirror(reflecting: Self.full()).children {
+            guard let label, label != "frame", value is String || value is String? else { continue }
+            let text = String(decoding: PageTemplates.files["item.mustache"] ?? [], as: UTF8.self)
+            #expect(text.contains(label), "\(label)")
+        }
+        #expect(html.contains("target=\"_blank\"") && html.contains(" checked") && html.contains("class=\"promoted\""))
+    }
+
+    /// A field that an inner value leaves out must not show the outer one's.
+    @Test func aMissingInnerFieldShowsNothing() throws {
+        var page = Self.full()
+        page.price = "OUTER"
+        page.related = [PageTile(link: "l", artwork: "a", name: "n", by: "b", price: nil)]
+        page.more = []
+        let html = try PageTemplates.embedded.get().html(page)
+        #expect(html.components(separatedBy: "OUTER").count == 2)
+    }
+
+    @Test func anUnknownTemplateIsAnError() throws {
+        struct Unknown: Page {
+            static let template = "unknown"
+            let frame = true
+        }
+        let templates = try PageTemplates.embedded.get()
+        #expect(throws: PageTemplates.Failure.self) { try templates.html(Unknown()) }
+    }
+}
