@@ -72,7 +72,10 @@ public final class Store: Sendable {
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
-            let highest = [try Transactions.highestID(connection), try RestoredTransactions.highestID(connection)]
+            let highest = [
+                try Transactions.highestID(connection), try RestoredTransactions.highestID(connection),
+                try ItemPurchases.highestID(connection),
+            ]
             return (try ClockSettings.load(connection), highest.compactMap { $0 }.max())
         }
         let clock = StoreClock(setting, realTime: realTime)

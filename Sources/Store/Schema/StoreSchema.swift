@@ -123,6 +123,7 @@ public enum StoreSchema {
         purchasesWithoutLists,
         waitingSubscriptions,
         purchaseStorefronts,
+        itemPurchases,
     ]
 }
 

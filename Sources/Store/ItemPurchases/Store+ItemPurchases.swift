@@ -1,0 +1,160 @@
+import Database
+import Foundation
+import StoreWire
+
+/// A request to buy an item.
+public struct ItemPurchaseRequest: Sendable, Equatable {
+    /// The item's number.
+    public var item: Int64
+    /// The price that the customer has seen and agreed to; nil for whatever it costs.
+    public var agreedPrice: Money?
+    /// The first answer to a key is final.
+    public var idempotencyKey: UUID
+
+    /// Creates a request.
+    public init(item: Int64, agreedPrice: Money? = nil, idempotencyKey: UUID) {
+        self.item = item
+        self.agreedPrice = agreedPrice
+        self.idempotencyKey = idempotencyKey
+    }
+}
+
+extension Store {
+    /// Buys an item for an account, at the price of its storefront. An item that the account owns is not bought again:
+    /// the answer is the purchase by which it is owned. A free item is bought for nothing.
+    ///
+    /// Repeating a request with its key returns the same purchase, and nothing is paid twice.
+    /// - Returns: the purchase.
+    /// - Throws: ``StoreError`` `not_found` for an unknown item, `product_not_available` when the storefront does not
+    ///   sell it, `payment_not_allowed` when the account may not pay or must ask first, or when the payment was
+    ///   declined, `price_changed`, `idempotency_key_reused`, `unavailable`; ``DatabaseError`` when the purchase could
+    ///   not be recorded. Nothing is bought when this throws.
+    public func buyItem(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase {
+        if let known = try await knownPurchase(request, by: account) { return known }
+        guard let item = catalog.value.storeItem(request.item) else {
+            throw StoreError(.notFound, "There is no item with the number \(request.item).")
+        }
+        let storefront = try storefront(of: account)
+        guard let price = item.price(in: storefront) else {
+            throw StoreError(
+                .productNotAvailable, "The storefront \(storefront.countryCode) does not sell the item \(item.number).")
+        }
+        guard account.paymentsAllowed else {
+            throw StoreError(.paymentNotAllowed, "This account may not make payments.")
+        }
+        guard !account.asksToBuy else {
+            throw StoreError(
+                .paymentNotAllowed, "This account must ask before it buys. Ask to Buy is for products only.")
+        }
+        guard request.agreedPrice.map({ $0 == price }) ?? true else {
+            throw StoreError(.priceChanged, "The price has changed to \(price.decimal) \(price.currency).")
+        }
+        let reference: String
+        switch try await authorize(price, item, request, account) {
+        case .approved(let approved): reference = approved
+        case .declined(let message): throw StoreError(.paymentNotAllowed, message)
+        }
+        let new = ItemPurchase(
+            ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)
+        let recorded = try await database.write { connection in
+            if let known = try Self.knownPurchase(request, account, connection) { return known }
+            try ItemPurchases.insert(new, connection)
+            return new
+        }
+        // Another request bought the item meanwhile. Its payment has another key.
+        if recorded.idempotencyKey != request.idempotencyKey, price.milliunits > 0 {
+            await processor.void(request.idempotencyKey)
+        }
+        return recorded
+    }
+
+    /// The purchase by which an account owns an item; nil when it does not.
+    public func ownedItem(_ item: Int64, by account: Account) async throws -> ItemPurchase? {
+        try await database.read { try ItemPurchases.owned(item, by: account.accountID, $0) }
+    }
+
+    /// The account's library: its purchases of items that were not refunded, oldest first.
+    /// - Parameters:
+    ///   - after: the last purchase of the page before; nil for the first page.
+    ///   - limit: the most purchases, 1 to 1,000.
+    public func ownedItems(
+        of account: Account, after: TransactionID? = nil, limit: Int = 1_000
+    ) async throws -> [ItemPurchase] {
+        try await database.read {
+            try ItemPurchases.owned(by: account.accountID, after: after, limit: min(max(limit, 1), 1_000), $0)
+        }
+    }
+
+    /// Refunds the purchase of an item. The account no longer owns it, and can buy it again.
+    ///
+    /// As with ``refund(_:reason:)``, repeating the call tells the payment processor again when it could not be
+    /// reached.
+    /// - Throws: ``StoreError`` `unknown_transaction`, `wrong_state` when it was refunded before, `unavailable` when the
+    ///   ledger has the refund but the processor could not be reached; ``DatabaseError``.
+    public func refundItem(_ transactionID: TransactionID, reason: RevocationReason) async throws -> ItemPurchase {
+        let now = clock.milliseconds
+        let (purchase, isNew) = try await database.write { connection in
+            let isNew = try ItemPurchases.revoke(transactionID, at: now, reason: reason, connection)
+            guard let purchase = try ItemPurchases.find(transactionID, connection) else {
+                throw StoreError(.unknownTransaction, "The ledger has no purchase of an item with this number.")
+            }
+            return (purchase, isNew)
+        }
+        if purchase.price.milliunits > 0 {
+            do {
+                try await processor.refund(
+                    PaymentRefund(
+                        transactionID: transactionID, idempotencyKey: purchase.idempotencyKey,
+                        reference: purchase.paymentReference, amount: purchase.price))
+            } catch {
+                throw StoreError(
+                    .unavailable,
+                    "The ledger has the refund, but the payment processor could not be told. Refund the purchase again to tell it."
+                )
+            }
+        }
+        guard isNew else { throw StoreError(.wrongState, "The purchase was refunded before.") }
+        return purchase
+    }
+
+    private func knownPurchase(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase? {
+        try await database.read { try Self.knownPurchase(request, account, $0) }
+    }
+
+    /// The first answer to the request's key, or the purchase by which the account owns the item.
+    private static func knownPurchase(
+        _ request: ItemPurchaseRequest, _ account: Account, _ connection: Connection
+    ) throws -> ItemPurchase? {
+        if let first = try ItemPurchases.find(key: request.idempotencyKey, connection) {
+            guard first.accountID == account.accountID, first.item == request.item else {
+                throw StoreError(
+                    .idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
+            }
+            return first
+        }
+        guard try Purchase.find(request.idempotencyKey, connection) == nil else {
+            throw StoreError(
+                .idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
+        }
+        return try ItemPurchases.owned(request.item, by: account.accountID, connection)
+    }
+
+    private func authorize(
+        _ price: Money, _ item: CatalogItem, _ request: ItemPurchaseRequest, _ account: Account
+    ) async throws -> PaymentDecision {
+        guard price.milliunits > 0 else { return .approved(reference: Self.freeReference) }
+        do {
+            return try await processor.authorize(
+                PaymentAuthorization(
+                    idempotencyKey: request.idempotencyKey, accountID: account.accountID,
+                    bundleID: item.bundleID ?? "", productID: item.paymentName, amount: price))
+        } catch {
+            throw StoreError(.unavailable, "The payment processor cannot be reached. Try again.")
+        }
+    }
+}
+
+extension CatalogItem {
+    /// The name under which payment rules know the item: `item.1400000003`.
+    public var paymentName: ProductID { ProductID("item.\(number)") }
+}

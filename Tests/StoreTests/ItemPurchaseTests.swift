@@ -1,0 +1,129 @@
+import Database
+import Foundation
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite(.timeLimit(.minutes(1))) struct ItemPurchaseTests {
+    private static func item(_ number: Int64, _ price: Int64?, availability: CatalogAvailability = .everywhere)
+        -> CatalogItem
+    {
+        var item = ItemSamples.item(number, .book, "Book \(number)")
+        item.prices = price.map { CatalogPrices(amount: $0, byStorefront: ["DEU": 5_990], byCurrency: [:]) }
+        item.availability = availability
+        return item
+    }
+
+    /// Opens a store with four items: one that costs something, a free one, one that is not sold, one only in Japan.
+    private func with(
+        _ backend: Backend, processor: (any PaymentProcessor)? = nil,
+        _ body: @escaping @Sendable (TestStore) async throws -> Void
+    ) async throws {
+        try await backend.withStore(processor: processor) { test async throws in
+            let items = [
+                Self.item(901, 4_990), Self.item(902, 0), Self.item(903, nil),
+                Self.item(904, 990, availability: .only(["JPN"])),
+            ]
+            test.store.catalog.replace(with: try Catalog(apps: try TestStore.catalog().apps, items: items))
+            try await body(test)
+        }
+    }
+
+    private func buy(
+        _ item: Int64, _ test: TestStore, _ account: Account, price: Int64? = nil, key: UUID = UUID()
+    ) async throws -> ItemPurchase {
+        try await test.store.buyItem(
+            ItemPurchaseRequest(
+                item: item, agreedPrice: price.map { Money(milliunits: $0, currency: "USD") }, idempotencyKey: key),
+            by: account)
+    }
+
+    @Test(arguments: Backend.available) func anItemIsPaidOnceAndOwned(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await with(backend, processor: processor) { test async throws in
+            let account = try await test.account()
+            let key = UUID()
+            let bought = try await buy(901, test, account, price: 4_990, key: key)
+            #expect(bought.price == Money(milliunits: 4_990, currency: "USD") && bought.storefront == "USA")
+            #expect(bought.purchaseDate == TestClock.start)
+            #expect(try await buy(901, test, account, key: key) == bought)
+            // Owned already, whatever price was seen.
+            #expect(try await buy(901, test, account, price: 1) == bought)
+            #expect(processor.held == [key: 4_990] && processor.authorizations.count == 1)
+            #expect(processor.authorizations.first?.productID == "item.901")
+            #expect(try await test.store.ownedItem(901, by: account) == bought)
+            let free = try await buy(902, test, account)
+            #expect(free.price.milliunits == 0 && processor.authorizations.count == 1)
+            #expect(try await test.store.ownedItems(of: account) == [bought, free])
+            #expect(try await test.store.ownedItems(of: account, after: bought.transactionID, limit: 1) == [free])
+            let other = try await test.account("other@example.com")
+            #expect(try await test.store.ownedItem(901, by: other) == nil)
+        }
+    }
+
+    @Test(arguments: Backend.available) func oneOfManyRequestsPays(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await with(backend, processor: processor) { test async throws in
+            let account = try await test.account()
+            let bought = try await withThrowingTaskGroup(of: ItemPurchase.self) { group in
+                for _ in 0..<8 { group.addTask { try await buy(901, test, account) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(bought.map(\.transactionID)).count == 1)
+            #expect(processor.held.values.reduce(0, +) == 4_990)
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatCannotBeBoughtIsRefused(_ backend: Backend) async throws {
+        try await with(backend) { test async throws in
+            let account = try await test.account()
+            #expect(try await refusal { try await buy(999, test, account) } == .notFound)
+            #expect(try await refusal { try await buy(903, test, account) } == .productNotAvailable)
+            #expect(try await refusal { try await buy(904, test, account) } == .productNotAvailable)
+            #expect(try await refusal { try await buy(901, test, account, price: 4_991) } == .priceChanged)
+            let request = test.request("credits5")
+            _ = try await test.store.purchase(request, by: account)
+            #expect(
+                try await refusal { try await buy(901, test, account, key: request.idempotencyKey) }
+                    == .idempotencyKeyReused)
+            let key = UUID()
+            _ = try await buy(902, test, account, key: key)
+            #expect(try await refusal { try await buy(901, test, account, key: key) } == .idempotencyKeyReused)
+            #expect(try await test.store.ownedItems(of: account).count == 1)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aDeclinedPaymentBuysNothing(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor { _ in .declined(message: "No funds.") }
+        try await with(backend, processor: processor) { test async throws in
+            let account = try await test.account()
+            #expect(try await refusal { try await buy(901, test, account) } == .paymentNotAllowed)
+            #expect(try await test.store.ownedItems(of: account).isEmpty)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundedItemCanBeBoughtAgain(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await with(backend, processor: processor) { test async throws in
+            let account = try await test.account()
+            let first = try await buy(901, test, account)
+            processor.failRefunds(1)
+            #expect(
+                try await refusal { try await test.store.refundItem(first.transactionID, reason: .app) }
+                    == .unavailable)
+            #expect(
+                try await refusal { try await test.store.refundItem(first.transactionID, reason: .app) } == .wrongState)
+            #expect(processor.refunds.map(\.amount.milliunits) == [4_990])
+            #expect(try await test.store.ownedItems(of: account).isEmpty)
+            let second = try await buy(901, test, account)
+            #expect(second.transactionID.rawValue > first.transactionID.rawValue)
+            #expect(try await test.store.ownedItems(of: account) == [second])
+            #expect(
+                try await refusal {
+                    try await test.store.refundItem(TransactionID(rawValue: 2_000_000_000_000_001), reason: .other)
+                } == .unknownTransaction)
+        }
+    }
+}
