@@ -19,13 +19,13 @@ extension HTTPProblem {
         case .notSignedIn, .wrongPassword: .unauthorized
         case .accountLocked: .forbidden
         case .notFound, .unknownApp, .productNotAvailable, .unknownTransaction, .unknownCode, .noContent,
-            .unknownContent:
+            .unknownContent, .unknownItem, .unknownReview:
             .notFound
         case .timeout: .requestTimeout
         case .tooLarge: .contentTooLarge
         case .idempotencyKeyReused, .wrongState, .codeUsed, .priceChanged, .wrongOffset: .conflict
         case .invalidContent, .ordered: .unprocessableContent
-        case .paymentNotAllowed, .addressExpired, .forbidden: .forbidden
+        case .paymentNotAllowed, .addressExpired, .forbidden, .notOwned: .forbidden
         case .rateLimited: .tooManyRequests
         case .unavailable: .serviceUnavailable
         case .internalError: .internalServerError

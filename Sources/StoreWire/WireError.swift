@@ -27,6 +27,16 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let productNotAvailable: Code = "product_not_available"
         /// The account has no such transaction. 404.
         public static let unknownTransaction: Code = "unknown_transaction"
+        /// The storefront has no item with this number, or no item of this app. 404.
+        public static let unknownItem: Code = "unknown_item"
+        /// There is no such review. 404.
+        public static let unknownReview: Code = "unknown_review"
+        /// The account does not own the item, and only owners can review it. 403.
+        public static let notOwned: Code = "not_owned"
+        /// The rating is not 1 to 5 stars. 400.
+        public static let invalidStars: Code = "invalid_stars"
+        /// A title, text, answer or reason of a review is over its limit. 400.
+        public static let reviewTooLong: Code = "review_too_long"
         /// The quantity is out of range or not allowed. A failed purchase.
         public static let invalidQuantity: Code = "invalid_quantity"
         /// The price differs from the one that the customer agreed to. A failed purchase.

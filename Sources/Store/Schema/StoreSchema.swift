@@ -145,5 +145,6 @@ public enum AppSchema {
             ]),
         hostedContent,
         uploadPlaces,
+        reviews,
     ]
 }
