@@ -79,6 +79,21 @@ public enum ControlRoute: Sendable, Hashable {
     /// is ``ControlAPI/ContentVersion``.
     case step(ContentStepName, version: UUID)
 
+    // The routes of reviews, which both environments share.
+    /// Lists reviews, the last changed first: ``ControlAPI/Review``. `after` is the cursor of the last one of the list
+    /// before.
+    case reviews(item: Int64? = nil, hidden: Bool? = nil, after: String? = nil, limit: Int? = nil)
+    /// Gets a review: ``ControlAPI/Review``.
+    case review(UUID)
+    /// Answers a review as the developer: ``ControlAPI/ReviewAnswer``, answered with ``ControlAPI/Review``.
+    case answerReview(UUID)
+    /// Removes the developer's answer. The answer is ``ControlAPI/Review``.
+    case removeReviewAnswer(UUID)
+    /// Hides a review: ``ControlAPI/ReviewHiding``, answered with ``ControlAPI/Review``.
+    case hideReview(UUID)
+    /// Shows and counts a hidden review again. The answer is ``ControlAPI/Review``.
+    case unhideReview(UUID)
+
     /// A payment sheet.
     case sheet(SheetRoute)
 
@@ -102,11 +117,11 @@ public enum ControlRoute: Sendable, Hashable {
         case environment
         /// In a path: an account's e-mail address.
         case email
-        /// In a path: the id of a transaction, upload, version or sheet.
+        /// In a path: the id of a transaction, upload, version, review or sheet.
         case id
         /// In a path: a purchase's key.
         case key
-        /// In a query: the e-mail address after which the list begins.
+        /// In a query: the e-mail address or the cursor after which the list begins.
         case after
         /// In a query: the transaction before which the list begins.
         case before
@@ -120,6 +135,10 @@ public enum ControlRoute: Sendable, Hashable {
         case limit
         /// In a query: the number of bytes that have arrived.
         case offset
+        /// In a query: an item's number.
+        case item
+        /// In a query: `true` for hidden reviews only.
+        case hidden
     }
 
     /// One line of the table.
@@ -192,6 +211,18 @@ public enum ControlRoute: Sendable, Hashable {
         case .completeUpload(let id): Line(.post, "/control/v1/content/uploads/{id}/complete", [(.id, id.uuidString)])
         case .step(let step, let version):
             Line(.post, "/control/v1/content/versions/{id}/\(step.rawValue)", [(.id, version.uuidString)])
+        case .reviews(let item, let hidden, let after, let limit):
+            Line(
+                .get, "/control/v1/reviews",
+                query: [
+                    (.item, item.map(String.init)), (.hidden, hidden.map(String.init)), (.after, after),
+                    (.limit, limit.map(String.init)),
+                ])
+        case .review(let id): Line(.get, "/control/v1/reviews/{id}", [(.id, id.uuidString)])
+        case .answerReview(let id): Line(.put, "/control/v1/reviews/{id}/answer", [(.id, id.uuidString)])
+        case .removeReviewAnswer(let id): Line(.delete, "/control/v1/reviews/{id}/answer", [(.id, id.uuidString)])
+        case .hideReview(let id): Line(.put, "/control/v1/reviews/{id}/hiding", [(.id, id.uuidString)])
+        case .unhideReview(let id): Line(.delete, "/control/v1/reviews/{id}/hiding", [(.id, id.uuidString)])
         case .sheet(let route): Line(route.method, route.template)
         }
     }
@@ -229,7 +260,8 @@ public enum ControlRoute: Sendable, Hashable {
             .decline(.sandbox, key: UUID()), .resolve(.sandbox, key: UUID()), .promote(.sandbox),
             .priceIncreases(.sandbox, account: ""), .increasePrice(.sandbox), .codes(.sandbox), .addCode(.sandbox),
             .content(), .setHosting, .setContentRule, .beginUpload, .upload(UUID()), .appendToUpload(UUID(), offset: 0),
-            .cancelUpload(UUID()), .completeUpload(UUID()),
+            .cancelUpload(UUID()), .completeUpload(UUID()), .reviews(), .review(UUID()), .answerReview(UUID()),
+            .removeReviewAnswer(UUID()), .hideReview(UUID()), .unhideReview(UUID()),
         ] + ContentStepName.allCases.map { .step($0, version: UUID()) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer("")].map { .sheet($0) }
 }

@@ -30,9 +30,8 @@ public struct Cornerstore: AsyncParsableCommand {
                 name: "Operating a running store",
                 subcommands: [
                     AccountCommand.self, AppCommand.self, ClockCommand.self, CodeCommand.self, FaultCommand.self,
-                    ItemCommand.self,
-                    PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self, PurchaseCommand.self,
-                    TransactionCommand.self,
+                    ItemCommand.self, PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self,
+                    PurchaseCommand.self, ReviewCommand.self, TransactionCommand.self,
                 ]),
             CommandGroup(
                 name: "Catalog files and hosted content", subcommands: [CatalogCommand.self, ContentCommand.self]),

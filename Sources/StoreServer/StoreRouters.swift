@@ -11,7 +11,7 @@ public enum StoreRouters {
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download hosted content.
     public static func protocolRouter(
-        _ store: Store, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
+        _ store: Store, reviews: Reviews, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
         patience: StallWatch.Rule = .usual
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
@@ -19,7 +19,8 @@ public enum StoreRouters {
         router.add(middleware: ContinueMiddleware())
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         router.add(middleware: HostMiddleware())
-        DeviceController(store: store, signIns: signIns, isBehindProxy: isBehindProxy).addRoutes(to: router)
+        DeviceController(store: store, reviews: reviews, signIns: signIns, isBehindProxy: isBehindProxy)
+            .addRoutes(to: router)
         VerifyReceiptController(store: store).addRoutes(to: router)
         ContentController(store: store, patience: patience).addRoutes(to: router)
         return router
@@ -50,8 +51,8 @@ public enum StoreRouters {
     ///   - adminToken: the token that every request must carry; nil for none.
     ///   - patience: the lowest rate at which a client may upload content.
     public static func controlRouter(
-        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, adminToken: String?,
-        patience: StallWatch.Rule = .usual
+        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, reviews: Reviews,
+        adminToken: String?, patience: StallWatch.Rule = .usual
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: RequestIDMiddleware())
@@ -61,6 +62,7 @@ public enum StoreRouters {
         router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
         let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })
         ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
+        ReviewControlController(reviews: reviews).addRoutes(to: router)
         if let desk { ContentControlController(desk: desk, patience: patience).addRoutes(to: router) }
         SheetController(board: SheetBoard(now: { .now })).addRoutes(to: router)
         return router

@@ -35,13 +35,17 @@ public enum StoreRoute: Sendable, Equatable {
     case redemptions
     /// Grants the download of a transaction's hosted content: ``ContentRequest``, answered with ``ContentGrant``.
     case content(TransactionID)
+    /// Gets the account's own review of an app: ``ReviewResponse``.
+    case review(BundleID)
+    /// Rates or reviews an app: ``ReviewRequest``, answered with ``ReviewResponse``.
+    case writeReview
 
     /// The HTTP method of the request.
     public var method: RouteMethod {
         switch self {
-        case .account, .unfinishedTransactions, .notices: .get
+        case .account, .unfinishedTransactions, .notices, .review: .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
-            .promotions, .priceConsents, .redemptions, .content:
+            .promotions, .priceConsents, .redemptions, .content, .writeReview:
             .post
         case .signOut: .delete
         }
@@ -65,6 +69,7 @@ public enum StoreRoute: Sendable, Equatable {
         case .priceConsents: "/device/v1/price-consents"
         case .redemptions: "/device/v1/redemptions"
         case .content: "/device/v1/transactions/{id}/content"
+        case .review, .writeReview: "/device/v1/review"
         }
     }
 
@@ -73,6 +78,8 @@ public enum StoreRoute: Sendable, Equatable {
         switch self {
         case .finish(let id), .transactionReceipt(let id), .content(let id):
             return template.replacing("{id}", with: id.description)
+        case .review(let bundleID):
+            return template + "?bundle=" + bundleID.rawValue.percentEncoded
         case .unfinishedTransactions(let bundleID, let after):
             let query = "?bundle=" + bundleID.rawValue.percentEncoded
             return template + query + (after.map { "&after=\($0)" } ?? "")

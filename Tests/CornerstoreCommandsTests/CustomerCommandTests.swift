@@ -71,14 +71,19 @@ import Testing
 
     @Test(arguments: [
         "device", "device payments", "promote", "code", "code add", "price-increase", "price-increase add",
-        "transaction refund", "purchase resolve",
+        "transaction refund", "purchase resolve", "review", "review list", "review show", "review answer",
+        "review hide",
+        "review unhide",
     ])
     func helpIsOnStandardOutput(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init) + ["--help"])
         #expect(result.status == 0 && !result.output.isEmpty && result.errors.isEmpty)
     }
 
-    @Test(arguments: ["device", "promote", "code", "price-increase", "transaction refund"])
+    @Test(arguments: [
+        "device", "promote", "code", "price-increase", "transaction refund", "review list", "review show",
+        "review answer", "review hide", "review unhide",
+    ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])
         #expect(result.output.contains("  cornerstore \(command)"))

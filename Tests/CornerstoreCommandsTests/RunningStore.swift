@@ -27,13 +27,15 @@ struct RunningStore: Sendable {
         "referenceName": "Pro", "type": "NonConsumable"}], "settings": {}, "subscriptionGroups": [], "version": {"major": 3, "minor": 0}}
         """
 
-    static func with(_ body: @Sendable (RunningStore) async throws -> Void) async throws {
+    /// - Parameter yaml: a catalog in our own format; nil for ``catalog``.
+    static func with(yaml: String? = nil, _ body: @Sendable (RunningStore) async throws -> Void) async throws {
         try await TemporaryDirectory.with { directory in
-            let file = directory.url.appendingPathComponent("App.storekit")
-            try Data(catalog.utf8).write(to: file)
+            let file = directory.url.appendingPathComponent(yaml == nil ? "App.storekit" : "catalog.yaml")
+            try Data((yaml ?? catalog).utf8).write(to: file)
             var configuration = StoreServerConfiguration(
                 dataDirectory: directory.url.appendingPathComponent("data"),
-                catalogFiles: [CatalogFile(path: file.path, bundleID: "com.example.app")], controlPort: 0,
+                catalogFiles: [CatalogFile(path: file.path, bundleID: yaml == nil ? "com.example.app" : nil)],
+                controlPort: 0,
                 sandboxPort: 0, productionPort: 0, storefrontPort: 0)
             // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
             configuration.passwordCost = PasswordCost(rounds: 16)

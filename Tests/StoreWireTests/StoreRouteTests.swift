@@ -11,7 +11,7 @@ struct StoreRouteTests {
         .unfinishedTransactions("com.example.app", after: id), .finish(id), .restores, .appReceipt,
         .transactionReceipt(id), .verifyReceipt,
         .notices("com.example.app", after: 7, languages: ["en_US", "zh-Hant"]), .promotions, .priceConsents,
-        .redemptions, .content(id),
+        .redemptions, .content(id), .review("com.example.app"), .writeReview,
     ]
 
     /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
@@ -44,6 +44,8 @@ struct StoreRouteTests {
         case .promotions: ("POST /device/v1/promotions", "/device/v1/promotions")
         case .priceConsents: ("POST /device/v1/price-consents", "/device/v1/price-consents")
         case .redemptions: ("POST /device/v1/redemptions", "/device/v1/redemptions")
+        case .review: ("GET /device/v1/review", "/device/v1/review?bundle=com.example.app")
+        case .writeReview: ("POST /device/v1/review", "/device/v1/review")
         case .content:
             ("POST /device/v1/transactions/{id}/content", "/device/v1/transactions/2000000123456789/content")
         }

@@ -34,6 +34,8 @@ public struct StoreApplication: Sendable {
     public let items: CurrentItemIndex
     /// The upload and review of hosted content.
     public let desk: ContentDesk
+    /// The ratings and reviews of the storefront's items.
+    public let reviews: Reviews
 
     private let directory: DataDirectory
     private let databases: StoreDatabases
@@ -86,11 +88,16 @@ public struct StoreApplication: Sendable {
                 verifier: verifier, node: configuration.node, realTime: now,
                 passwordCost: configuration.passwordCost, processor: nil)
         }
-        let production = try await store(.production)
+        let (production, sandbox) = (try await store(.production), try await store(.sandbox))
+        let currentItems = CurrentItemIndex(try await items)
+        let reviews = try await Reviews.open(databases, items: currentItems) { environment in
+            (environment == .sandbox ? sandbox : production).clock.milliseconds
+        }
         let application = StoreApplication(
-            configuration: configuration, sandbox: try await store(.sandbox), production: production, apps: apps,
-            catalog: current, catalogNotes: notes, authority: signing, items: CurrentItemIndex(try await items),
-            desk: ContentDesk(content, production: production, catalog: current), directory: directory,
+            configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalog: current,
+            catalogNotes: notes, authority: signing, items: currentItems,
+            desk: ContentDesk(content, production: production, catalog: current), reviews: reviews,
+            directory: directory,
             databases: databases, watcher: watcher, indexes: indexes, now: now, logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
@@ -178,7 +185,7 @@ public struct StoreApplication: Sendable {
             server(
                 .control,
                 StoreRouters.controlRouter(
-                    [sandbox, production], apps: apps, catalog: catalog, desk: desk,
+                    [sandbox, production], apps: apps, catalog: catalog, desk: desk, reviews: reviews,
                     adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
             server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
             server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
@@ -204,7 +211,7 @@ public struct StoreApplication: Sendable {
 
     private func storefrontRouter() throws -> Router<StoreRequestContext> {
         let prices = ItemPriceText()
-        let rating: @Sendable (CatalogItem, Storefront) -> ItemRating = { _, _ in .none }
+        let rating: @Sendable (CatalogItem, Storefront) -> ItemRating = reviews.ratings.rating(of:in:)
         let finder = ItemFinder(
             index: items, base: { [storefront] in storefront.value }, prices: prices, rating: rating)
         let pages = ItemPages(
@@ -216,7 +223,7 @@ public struct StoreApplication: Sendable {
 
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         StoreRouters.protocolRouter(
-            store, signIns: configuration.signInRates.map { SignInLimits($0) },
+            store, reviews: reviews, signIns: configuration.signInRates.map { SignInLimits($0) },
             isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
     }
 

@@ -12,6 +12,7 @@ struct DeviceController: Sendable {
     static let largestPurchase = 16 << 10
 
     let store: Store
+    let reviews: Reviews
     /// The rate limit on sign-ins; nil for no limit.
     var signIns: SignInLimits?
     /// Whether the server is behind a proxy that adds the client's address to `X-Forwarded-For`.
@@ -24,6 +25,7 @@ struct DeviceController: Sendable {
             (.appReceipt, appReceipt), (.transactionReceipt(.any), transactionReceipt),
             (.notices("", after: nil, languages: []), notices), (.promotions, takePromotion),
             (.priceConsents, answerPriceIncrease), (.redemptions, redeem), (.content(.any), content),
+            (.review(""), ownReview), (.writeReview, writeReview),
         ]
         for (route, handler) in routes {
             router.on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
