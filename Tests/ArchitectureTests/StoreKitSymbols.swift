@@ -223,7 +223,7 @@ enum StoreKitSymbols {
         let SKStoreProductParameterProviderToken | note: taken and not used
         let SKStoreProductParameterAdvertisingPartnerToken | note: taken and not used
         class SKStoreReviewController: NSObject
-            static func requestReview() | note: asks through the configuration's StorePresenter
+            static func requestReview() | note: asks through the configuration's StorePresenter and sends the stars to the store
             static func requestReview(in windowScene: AnyObject)
         enum SKProductStorePromotionVisibility: Int
             case default = 0

@@ -95,6 +95,6 @@ struct OfferJourneyTests {
         func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
             page.appName == "Monkeys" && page.product?.formattedPrice == "$0.99" ? .buy : .done
         }
-        func askForReview(ofApp bundleIdentifier: String) async {}
+        func askForReview(ofApp bundleIdentifier: String) async -> Int? { nil }
     }
 }

@@ -67,6 +67,7 @@ final class FakeStore: StoreTransport {
         var saysThereIsMore = false
         /// Promoted purchases that no app has taken up.
         var promotions: [PromotionDescription] = []
+        var reviewRequests: [ReviewRequest] = []
         /// Makes the app receipts; a line of text when there is nothing.
         var makeReceipt: (@Sendable (AppReceiptRequest) -> Data)?
     }
@@ -150,6 +151,8 @@ final class FakeStore: StoreTransport {
         case .priceConsents: "priceConsents"
         case .redemptions: "redemptions"
         case .content: "content"
+        case .review: "review"
+        case .writeReview: "writeReview"
         }
     }
 
@@ -247,6 +250,9 @@ final class FakeStore: StoreTransport {
             return StoreTransportResponse(status: 200, body: Data("receipt \(all)".utf8))
         case .transactionReceipt(let id):
             return StoreTransportResponse(status: 200, body: Data("receipt of \(id)".utf8))
+        case .writeReview:
+            state.reviewRequests.append(try decoded(ReviewRequest.self))
+            return try json(200, ReviewResponse(review: nil))
         case .content(let id): return try content(of: id, decoded(ContentRequest.self), account, &state)
         default: return try refuse(404, .invalidRequest)
         }

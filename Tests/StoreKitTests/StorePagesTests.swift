@@ -10,10 +10,11 @@ import Testing
 final class RecordedPresenter: StorePresenter {
     private let shown = Mutex<[String]>([])
     private let answer: StoreProductPageAnswer
+    private let stars: Int?
     /// Pages and questions on the screen at once, at most.
     private let open = Mutex((now: 0, most: 0))
 
-    init(_ answer: StoreProductPageAnswer = .done) { self.answer = answer }
+    init(_ answer: StoreProductPageAnswer = .done, stars: Int? = nil) { (self.answer, self.stars) = (answer, stars) }
 
     var lines: [String] { shown.withLock { $0 } }
     var mostAtOnce: Int { open.withLock { $0.most } }
@@ -24,7 +25,10 @@ final class RecordedPresenter: StorePresenter {
         return answer
     }
 
-    func askForReview(ofApp bundleIdentifier: String) async { await record("review \(bundleIdentifier)") }
+    func askForReview(ofApp bundleIdentifier: String) async -> Int? {
+        await record("review \(bundleIdentifier)")
+        return stars
+    }
 
     private func record(_ line: String) async {
         open.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
@@ -193,7 +197,7 @@ struct ReviewTests {
         // Day by day: 0, 1 and 200 are shown; then nothing until day 365, when the first is a year ago.
         for day in [0, 1, 200, 201, 364, 365, 365.5, 366, 400, 565] {
             let engine = device.launch(configuration)
-            await engine.pages.requestReview(at: Self.start.addingTimeInterval(day * Self.day))
+            await engine.requestReview(at: Self.start.addingTimeInterval(day * Self.day))
             shownAfter.append(presenter.lines.count)
             await engine.stop()
         }
@@ -228,7 +232,76 @@ struct ReviewTests {
     @Test func `a request that cannot be recorded is not shown`() async {
         let presenter = RecordedPresenter()
         let pages = StorePages(presenter: presenter, bundleIdentifier: "b", folder: nil)
-        await pages.requestReview(at: Self.start)
+        #expect(await pages.requestReview(at: Self.start) == nil)
         #expect(presenter.lines.isEmpty)
+    }
+
+    /// Asks once with this presenter and sheet, and gives the routes that the store was asked for.
+    private func ask(
+        _ stars: Int?, sheet: (any PaymentSheet)? = nil, diagnostics: @escaping @Sendable (String) -> Void = { _ in }
+    ) async -> [String] {
+        var configuration = sheet.map { device.configuration(sheet: $0) } ?? device.configuration()
+        configuration.presenter = RecordedPresenter(stars: stars)
+        configuration.diagnostics = diagnostics
+        let engine = device.launch(configuration)
+        await engine.requestReview(at: Self.start)
+        await engine.stop()
+        return device.store.asked
+    }
+
+    private var sent: [ReviewRequest] { device.store.change { $0.reviewRequests } }
+
+    @Test(arguments: 1...5) func theStarsReachTheStore(stars: Int) async {
+        // Nobody is signed in, so the customer signs in first.
+        #expect(await ask(stars) == ["signIn", "writeReview"])
+        #expect(sent == [ReviewRequest(bundleID: "com.example.monkeys", stars: stars)])
+        // The next one needs no password, unless the store has forgotten the token.
+        #expect(await ask(stars) == ["signIn", "writeReview", "writeReview"])
+        device.store.change { $0.tokens = [:] }
+        _ = await ask(stars)
+        #expect(sent.count == 3)
+    }
+
+    @Test(arguments: [nil, 0, 6, -1, Int.max]) func notNowSendsNothing(stars: Int?) async {
+        #expect(await ask(stars).isEmpty)
+    }
+
+    @Test func aCancelledSignInSendsNothing() async {
+        #expect(await ask(5, sheet: AutomaticPaymentSheet(answer: .buy, credentials: nil)).isEmpty)
+    }
+
+    @Test func aFailureIsDiagnosedAndTheAppGoesOn() async {
+        _ = await ask(5)
+        let said = Mutex<[String]>([])
+        let say: @Sendable (String) -> Void = { line in said.withLock { $0.append(line) } }
+        device.store.failNext("writeReview", .lostRequest)
+        _ = await ask(4, diagnostics: say)
+        device.store.failNext("writeReview", .refusal(404, WireError(code: .unknownItem, message: "No item.")))
+        _ = await ask(3, diagnostics: say)
+        #expect(sent.map(\.stars) == [5])
+        let lines = said.withLock { $0 }.filter { $0.hasPrefix("the rating was not sent: ") }
+        #expect(lines.count == 2 && lines[0].contains("unreachable") && lines[1].contains("unknown_item"))
+    }
+
+    @Test func nothingIsShownWithoutAStore() async {
+        var configuration = device.configuration()
+        let presenter = RecordedPresenter(stars: 5)
+        configuration.presenter = presenter
+        configuration.store = nil
+        let nowhere = StoreKitEngine(
+            configuration: configuration, transport: nil, timer: ManualTimer(), backoff: Backoff(jitter: { 1 }),
+            newKey: { device.nextKey() })
+        await nowhere.requestReview(at: Self.start)
+        #expect(presenter.lines.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ("1", 1), (" 5 ", 5), ("0", nil), ("6", nil), ("", nil), ("n", nil), ("five", nil), ("4.5", nil),
+            (nil, nil),
+            ("99999999999999999999", nil),
+        ] as [(String?, Int?)])
+    func theTerminalReadsStars(line: String?, stars: Int?) {
+        #expect(TerminalStorePresenter.stars(line) == stars)
     }
 }

@@ -23,6 +23,7 @@ final class StoreKitEngine: Sendable {
     /// The queue's store, for requests that do not pass through the queue; or the reason why there is none.
     private let remote: Result<RemotePaymentStore, PaymentFailure>
     let pages: StorePages
+    let diagnostics: @Sendable (String) -> Void
     private let notices: StoreNotices?
     private let allowsPayments: @Sendable () -> Bool
     let languages: [String]
@@ -40,6 +41,7 @@ final class StoreKitEngine: Sendable {
         callbackQueue = configuration.callbackQueue
         allowsPayments = Self.allowsPayments(configuration)
         languages = configuration.languages
+        diagnostics = configuration.diagnostics
         intent = Mutex(configuration.purchaseIntent)
         receiptURL = configuration.bundleIdentifier.map {
             DeviceFolder.receiptURL(

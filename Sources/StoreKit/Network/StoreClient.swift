@@ -59,6 +59,10 @@ struct StoreClient: Sendable {
         try await value(.redemptions, request, token: token)
     }
 
+    func review(_ request: ReviewRequest, token: String) async throws(StoreFailure) {
+        _ = try await answer(.writeReview, body: encode(request), token: token)
+    }
+
     /// The address and digest of a transaction's hosted content.
     func content(
         _ transaction: TransactionID, _ request: ContentRequest, token: String

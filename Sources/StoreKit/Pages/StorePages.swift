@@ -26,12 +26,14 @@ struct StorePages: Sendable {
     }
 
     /// Asks for a review, unless the limit is reached. It records the request on disk before it shows it.
-    func requestReview(at date: Date) async {
+    /// - Returns: the customer's stars, 1 to 5; nil without an answer.
+    func requestReview(at date: Date) async -> Int? {
         let milliseconds = Int64(date.timeIntervalSince1970 * 1000)
-        guard (try? reviews.change { $0.mayShow(at: milliseconds) }) == true else { return }
+        guard (try? reviews.change { $0.mayShow(at: milliseconds) }) == true else { return nil }
         await access.enter()
-        await presenter.askForReview(ofApp: bundleIdentifier)
+        let stars = await presenter.askForReview(ofApp: bundleIdentifier)
         await access.leave()
+        return stars.flatMap { (1...5).contains($0) ? $0 : nil }
     }
 }
 
@@ -55,6 +57,17 @@ struct ReviewHistory: Codable, Sendable, Equatable {
 }
 
 extension StoreKitEngine {
+    /// Asks the customer to rate the app, and sends the rating to the store. Nothing is shown while no store is
+    /// configured. A rating that the store does not receive is lost; diagnostics say so.
+    func requestReview(at date: Date) async {
+        guard let session, let stars = await pages.requestReview(at: date) else { return }
+        do throws(StoreFailure) {
+            try await session.rate(stars)
+        } catch {
+            diagnostics("the rating was not sent: \(error)")
+        }
+    }
+
     /// Loads the page that a product view controller's parameters name.
     func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, SKError> {
         guard let session else { return .failure(PaymentFailure.unreachable.error(in: languages)) }
@@ -70,6 +83,22 @@ extension StoreKitEngine {
 }
 
 extension StoreSession {
+    /// Rates the app as the account that is signed in. If nobody is, it asks the customer to sign in first, and drops
+    /// the rating when the customer cancels.
+    fileprivate func rate(_ stars: Int) async throws(StoreFailure) {
+        let account: AccountID
+        if let current = tokens.current {
+            account = current.account.accountID
+        } else {
+            guard case .signedIn(let signedIn) = await signIn(as: nil, email: nil) else { return }
+            account = signedIn.account.accountID
+        }
+        let request = ReviewRequest(bundleID: bundleID, stars: stars)
+        try await asAccount(account, mayAsk: true) { token throws(StoreFailure) in
+            try await client.review(request, token: token)
+        }
+    }
+
     /// Loads a page; nil when the store has no such page.
     fileprivate func page(_ wanted: StoreProductParameters) async throws(StoreFailure) -> StoreProductPage? {
         guard let itemID = wanted.itemIdentifier else {

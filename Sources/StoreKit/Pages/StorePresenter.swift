@@ -6,8 +6,10 @@ public protocol StorePresenter: Sendable {
     /// Shows the page until the customer dismisses it. StoreKit shows one page or review request at a time.
     func show(_ page: StoreProductPage) async -> StoreProductPageAnswer
 
-    /// Asks the customer to rate the app. As in Apple's StoreKit, the app does not learn the answer.
-    func askForReview(ofApp bundleIdentifier: String) async
+    /// Asks the customer to rate the app with one to five stars.
+    /// - Returns: the stars; nil when the customer chose not to rate it now. StoreKit sends them to the store. As in
+    ///   Apple's StoreKit, the caller of ``SKStoreReviewController/requestReview()`` does not learn them.
+    func askForReview(ofApp bundleIdentifier: String) async -> Int?
 }
 
 /// A page of the store: an app, or one of its products.
@@ -71,12 +73,17 @@ public struct TerminalStorePresenter: StorePresenter {
         return page.isForSale && (line == "b" || line == "buy") ? .buy : .done
     }
 
-    /// Asks for 1 to 5 stars and discards the answer. Does nothing without a terminal.
-    public func askForReview(ofApp bundleIdentifier: String) async {
-        guard TerminalPaymentSheet.hasTerminal else { return }
+    /// Asks for 1 to 5 stars. Any other answer is "not now". Does nothing without a terminal.
+    public func askForReview(ofApp bundleIdentifier: String) async -> Int? {
+        guard TerminalPaymentSheet.hasTerminal else { return nil }
         let name = TerminalPaymentSheet.printable(bundleIdentifier)
-        TerminalPaymentSheet.say("\nEnjoying \(name)? Rate it with 1 to 5 stars (empty to say nothing): ")
-        _ = await TerminalPaymentSheet.readLine()
+        TerminalPaymentSheet.say("\nEnjoying \(name)? Rate it in the store with 1 to 5 stars ([n]ot now): ")
+        return Self.stars(await TerminalPaymentSheet.readLine())
+    }
+
+    /// The stars in a typed answer; nil for any other answer.
+    static func stars(_ line: String?) -> Int? {
+        Int(line?.trimmingCharacters(in: .whitespaces) ?? "").flatMap { (1...5).contains($0) ? $0 : nil }
     }
 
     static func text(of page: StoreProductPage) -> String {
