@@ -57,7 +57,8 @@ public struct PageTemplates: Sendable {
     static let files: [String: [UInt8]] = [
         "layout.mustache": PackageResources.layout_mustache, "store.mustache": PackageResources.store_mustache,
         "item.mustache": PackageResources.item_mustache, "items.mustache": PackageResources.items_mustache,
-        "note.mustache": PackageResources.note_mustache, "tile.mustache": PackageResources.tile_mustache,
+        "note.mustache": PackageResources.note_mustache, "confirm.mustache": PackageResources.confirm_mustache,
+        "tile.mustache": PackageResources.tile_mustache,
         "review.mustache": PackageResources.review_mustache, "style.css": PackageResources.style_css,
     ]
 

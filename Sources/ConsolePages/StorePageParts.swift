@@ -287,22 +287,16 @@ public struct PageLink: Sendable {
     }
 }
 
-/// The button that buys an item.
+/// The button that leads to buying an item.
 public struct PageOffer: Sendable {
-    /// The address that the form is sent to.
-    public var action: String
-    /// The idempotency key of the purchase.
-    public var key: String
-    /// The price that the customer has seen, in thousandths of the currency's unit.
-    public var agreed: String
+    /// The address of the page that asks for a confirmation.
+    public var link: String
     /// The button's words.
     public var label: String
 
     /// Creates it.
-    public init(action: String, key: String, agreed: String, label: String) {
-        self.action = action
-        self.key = key
-        self.agreed = agreed
+    public init(link: String, label: String) {
+        self.link = link
         self.label = label
     }
 }

@@ -131,6 +131,14 @@ public struct ItemPage: Page {
     }
 }
 
+extension ItemPage {
+    /// Sets the customers' reviews.
+    public mutating func setReviews(_ reviews: [PageReview]) {
+        self.reviews = reviews
+        hasReviews = !reviews.isEmpty
+    }
+}
+
 /// A list of items: a creator's, or those that a search found.
 public struct ItemsPage: Page {
     /// The template of lists.
@@ -180,5 +188,43 @@ public struct NotePage: Page {
         self.heading = heading
         self.text = text
         self.closing = closing
+    }
+}
+
+/// The page that asks whether to buy an item. It names the price and the account.
+public struct ConfirmPage: Page {
+    /// The template of confirmations.
+    public static let template = "confirm"
+
+    /// The parts that all pages of the storefront have.
+    public var frame: StoreFrame
+    /// The question.
+    public var heading: String
+    /// What happens.
+    public var text: String
+    /// The address that the form is sent to.
+    public var action: String
+    /// The idempotency key of the purchase.
+    public var key: String
+    /// The price that the customer sees, in thousandths of the currency's unit.
+    public var agreed: String
+    /// The button's words.
+    public var label: String
+    /// The address of the item's page.
+    public var cancel: String
+
+    /// Creates it.
+    public init(
+        frame: StoreFrame, heading: String, text: String, action: String, key: String, agreed: String, label: String,
+        cancel: String
+    ) {
+        self.frame = frame
+        self.heading = heading
+        self.text = text
+        self.action = action
+        self.key = key
+        self.agreed = agreed
+        self.label = label
+        self.cancel = cancel
     }
 }

@@ -23,7 +23,8 @@ public struct Cornerstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Buying and receipts",
                 subcommands: [
-                    BuyCommand.self, RestoreCommand.self, DownloadCommand.self, QueueCommand.self, DeviceCommand.self,
+                    BuyCommand.self, LibraryCommand.self, RestoreCommand.self, DownloadCommand.self, QueueCommand.self,
+                    DeviceCommand.self,
                     ReceiptCommand.self,
                 ]),
             CommandGroup(

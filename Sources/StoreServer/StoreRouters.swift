@@ -7,11 +7,12 @@ import StoreWire
 public enum StoreRouters {
     /// Builds the router of one environment's protocol port, which devices and merchants use.
     /// - Parameters:
+    ///   - visits: opens items' pages for the store's customers.
     ///   - signIns: the rate limit on sign-ins; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download hosted content.
     public static func protocolRouter(
-        _ store: Store, reviews: Reviews, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
+        _ store: Store, reviews: Reviews, visits: VisitDesk, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
         patience: StallWatch.Rule = .usual
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
@@ -19,8 +20,9 @@ public enum StoreRouters {
         router.add(middleware: ContinueMiddleware())
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         router.add(middleware: HostMiddleware())
-        DeviceController(store: store, reviews: reviews, signIns: signIns, isBehindProxy: isBehindProxy)
-            .addRoutes(to: router)
+        DeviceController(
+            store: store, reviews: reviews, visits: visits, signIns: signIns, isBehindProxy: isBehindProxy
+        ).addRoutes(to: router)
         VerifyReceiptController(store: store).addRoutes(to: router)
         ContentController(store: store, patience: patience).addRoutes(to: router)
         return router
@@ -29,10 +31,14 @@ public enum StoreRouters {
     /// Builds the router of the storefront's port, which anyone may use.
     /// - Parameters:
     ///   - pages: makes the items' pages.
+    ///   - reviews: the ratings and reviews.
+    ///   - visits: the pages that devices opened.
+    ///   - stores: the stores whose customers buy on these pages.
     ///   - searches: the rate limit on searches and lookups; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     public static func storefrontRouter(
-        _ finder: ItemFinder, pages: ItemPages, searches: SearchLimit? = nil, isBehindProxy: Bool = false
+        _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, visits: VisitDesk, stores: [Store],
+        searches: SearchLimit? = nil, isBehindProxy: Bool = false
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDMiddleware())
@@ -41,7 +47,8 @@ public enum StoreRouters {
         router.add(middleware: HostMiddleware())
         let search = SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy)
         search.addRoutes(to: router)
-        PageController(pages: pages, search: search).addRoutes(to: router)
+        VisitController(pages: pages, reviews: reviews, visits: visits, stores: stores).addRoutes(to: router)
+        PageController(pages: pages, search: search, reviews: reviews).addRoutes(to: router)
         return router
     }
 

@@ -39,13 +39,22 @@ public enum StoreRoute: Sendable, Equatable {
     case review(BundleID)
     /// Rates or reviews an app: ``ReviewRequest``, answered with ``ReviewResponse``.
     case writeReview
+    /// Opens the page of an item for the customer: ``VisitRequest``, answered with ``VisitDescription``.
+    case openVisit
+    /// Gets the state of a visit, after waiting up to `wait` seconds for its end: ``VisitState``.
+    case visit(String, wait: Int?)
+    /// Lists the items that the account owns: ``LibraryResponse``.
+    case library(after: TransactionID?)
+    /// Buys an item: ``ItemPurchaseMessage``, answered with ``OwnedItem``.
+    case buyItem
 
     /// The HTTP method of the request.
     public var method: RouteMethod {
         switch self {
-        case .account, .unfinishedTransactions, .notices, .review: .get
+        case .account, .unfinishedTransactions, .notices, .review, .visit, .library: .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
-            .promotions, .priceConsents, .redemptions, .content, .writeReview:
+            .promotions, .priceConsents, .redemptions, .content, .writeReview,
+            .openVisit, .buyItem:
             .post
         case .signOut: .delete
         }
@@ -70,6 +79,9 @@ public enum StoreRoute: Sendable, Equatable {
         case .redemptions: "/device/v1/redemptions"
         case .content: "/device/v1/transactions/{id}/content"
         case .review, .writeReview: "/device/v1/review"
+        case .openVisit: "/device/v1/visits"
+        case .visit: "/device/v1/visits/{id}"
+        case .library, .buyItem: "/device/v1/items"
         }
     }
 
@@ -80,6 +92,10 @@ public enum StoreRoute: Sendable, Equatable {
             return template.replacing("{id}", with: id.description)
         case .review(let bundleID):
             return template + "?bundle=" + bundleID.rawValue.percentEncoded
+        case .visit(let id, let wait):
+            return template.replacing("{id}", with: id.percentEncoded) + (wait.map { "?wait=\($0)" } ?? "")
+        case .library(let after):
+            return template + (after.map { "?after=\($0)" } ?? "")
         case .unfinishedTransactions(let bundleID, let after):
             let query = "?bundle=" + bundleID.rawValue.percentEncoded
             return template + query + (after.map { "&after=\($0)" } ?? "")

@@ -22,7 +22,7 @@ import Testing
             frame: frame(), message: x, problem: x, artwork: x, largeArtwork: x, name: x, creator: x, creatorLink: x,
             kind: x, genre: x, collection: PageLink(name: x, link: x),
             rating: PageRating(average: x, starsText: x, countText: x, bars: [bar]), price: x,
-            buying: PageBuying(isOwned: true, offer: PageOffer(action: x, key: x, agreed: x, label: x)), audio: x,
+            buying: PageBuying(isOwned: true, offer: PageOffer(link: x, label: x)), audio: x,
             video: PageVideo(link: x, poster: x),
             screenshots: [PageScreenshot(link: x, label: x, width: 1, height: 2)], description: x, contentsTitle: x,
             contents: [PageTrack(number: x, name: x, link: x, duration: x, price: x)], versions: [version],
@@ -58,6 +58,10 @@ import Testing
                     nothing: Self.hostile, next: Self.hostile)),
             try templates.html(
                 NotePage(frame: Self.frame(), heading: Self.hostile, text: Self.hostile, closing: Self.hostile)),
+            try templates.html(
+                ConfirmPage(
+                    frame: Self.frame(), heading: Self.hostile, text: Self.hostile, action: Self.hostile,
+                    key: Self.hostile, agreed: Self.hostile, label: Self.hostile, cancel: Self.hostile)),
         ]
         for html in pages {
             #expect(!html.contains("<script"))

@@ -153,6 +153,10 @@ final class FakeStore: StoreTransport {
         case .content: "content"
         case .review: "review"
         case .writeReview: "writeReview"
+        case .openVisit: "openVisit"
+        case .visit: "visit"
+        case .library: "library"
+        case .buyItem: "buyItem"
         }
     }
 

@@ -11,7 +11,8 @@ struct StoreRouteTests {
         .unfinishedTransactions("com.example.app", after: id), .finish(id), .restores, .appReceipt,
         .transactionReceipt(id), .verifyReceipt,
         .notices("com.example.app", after: 7, languages: ["en_US", "zh-Hant"]), .promotions, .priceConsents,
-        .redemptions, .content(id), .review("com.example.app"), .writeReview,
+        .redemptions, .content(id), .review("com.example.app"), .writeReview, .openVisit,
+        .visit("0a", wait: nil), .visit("0a", wait: 25), .library(after: nil), .library(after: id), .buyItem,
     ]
 
     /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
@@ -46,6 +47,12 @@ struct StoreRouteTests {
         case .redemptions: ("POST /device/v1/redemptions", "/device/v1/redemptions")
         case .review: ("GET /device/v1/review", "/device/v1/review?bundle=com.example.app")
         case .writeReview: ("POST /device/v1/review", "/device/v1/review")
+        case .openVisit: ("POST /device/v1/visits", "/device/v1/visits")
+        case .visit(_, let wait):
+            ("GET /device/v1/visits/{id}", "/device/v1/visits/0a" + (wait == nil ? "" : "?wait=25"))
+        case .library(let after):
+            ("GET /device/v1/items", "/device/v1/items" + (after == nil ? "" : "?after=2000000123456789"))
+        case .buyItem: ("POST /device/v1/items", "/device/v1/items")
         case .content:
             ("POST /device/v1/transactions/{id}/content", "/device/v1/transactions/2000000123456789/content")
         }

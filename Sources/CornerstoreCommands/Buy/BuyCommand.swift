@@ -16,6 +16,7 @@ struct BuyCommand: AsyncParsableCommand {
               cornerstore buy com.example.app.coins --quantity 3 --receipt-out coins.receipt
               cornerstore buy com.example.app.pro --environment production --account anna@example.com --password-file anna.txt
               cornerstore buy com.example.app.coins --json | jq -r .transactionId
+              cornerstore buy --item 1400000003
               cornerstore buy com.example.app.coins --username 6f1c0c8e-2b8e-4c39-9d1b-0d2f6a5b8c11
 
             The receipt is copied before the transaction is finished, because finished consumables are removed from it. The command also \
@@ -24,7 +25,12 @@ struct BuyCommand: AsyncParsableCommand {
             """)
 
     @Argument(help: "The product's identifier.")
-    var product: String
+    var product: String?
+    @Option(
+        help: ArgumentHelp(
+            "The number of an item of the storefront to buy instead, such as a song. “cornerstore item find” finds numbers.",
+            valueName: "number"))
+    var item: Int64?
     @Option(
         help: ArgumentHelp("The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
     var app: String?
@@ -50,11 +56,19 @@ struct BuyCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...10).contains(quantity) else { throw ValidationError("--quantity must be a number from 1 to 10.") }
-        guard !product.isEmpty else { throw ValidationError("Give the product's identifier.") }
+        guard (product?.isEmpty == false) != (item != nil) else {
+            throw ValidationError("Give the product's identifier, or an item's number with --item.")
+        }
+        guard item == nil || (quantity == 1 && username == nil && receiptOut == nil && app == nil) else {
+            throw ValidationError(
+                "--item needs no --app, --quantity, --username or --receipt-out. An item has no receipt.")
+        }
         guard username?.isEmpty != true else { throw ValidationError("--username must not be empty.") }
     }
 
     func run() async throws {
+        if let item { return try await buy(item: item) }
+        guard let product else { return }
         let addresses = try control.data.addresses()
         let seller = try await AppSelection.bundleID(of: product, app: app, control.client())
         let data = control.data.directory
@@ -73,6 +87,17 @@ struct BuyCommand: AsyncParsableCommand {
             receiptOut: receiptOut)
         let report = try await Progress.during("Buying \(product)", saysSoInLogs: true) { try await purchase.perform() }
         try Console.current.report(report, json: output.json) { report.text($0) }
+    }
+
+    private func buy(item: Int64) async throws {
+        let bought = try await ShellLibrary.with(account, password, environment.environment, control.data) { library in
+            try await library.buy(item)
+        }
+        try Console.current.report(bought, json: output.json) { style in
+            let name = Style.printable(bought.name ?? "item \(item)")
+            return style.good("Bought \(name)") + "  \(bought.price.decimal) \(bought.price.currency)  "
+                + style.dim("transaction \(bought.transactionID)")
+        }
     }
 
     /// Returns the folder of the account's device in the store's data directory.

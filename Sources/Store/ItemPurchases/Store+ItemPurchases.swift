@@ -89,8 +89,8 @@ extension Store {
     ///
     /// As with ``refund(_:reason:)``, repeating the call tells the payment processor again when it could not be
     /// reached.
-    /// - Throws: ``StoreError`` `unknown_transaction`, `wrong_state` when it was refunded before, `unavailable` when the
-    ///   ledger has the refund but the processor could not be reached; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_transaction`, `wrong_state` when it was refunded before, `unavailable` when
+    ///   the ledger has the refund but the processor could not be reached; ``DatabaseError``.
     public func refundItem(_ transactionID: TransactionID, reason: RevocationReason) async throws -> ItemPurchase {
         let now = clock.milliseconds
         let (purchase, isNew) = try await database.write { connection in

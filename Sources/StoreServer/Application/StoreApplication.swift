@@ -41,7 +41,8 @@ public struct StoreApplication: Sendable {
     private let databases: StoreDatabases
     private let watcher: CatalogWatcher
     private let indexes: ItemIndexes
-    private let storefront = StorefrontAddress()
+    private let storefront: StorefrontAddress
+    private let visits: VisitDesk
     private let now: @Sendable () -> Date
     private let logger: Logger
 
@@ -70,6 +71,7 @@ public struct StoreApplication: Sendable {
                 ?? .folder(folder), configuration, logger)
         let apps = try await AppRegistry.open(databases)
         let current = CurrentCatalog(catalog)
+        let storefront = StorefrontAddress()
         let indexes = ItemIndexes(folder: try directory.makeFolder("storefront"))
         async let items = index(catalog.items, indexes)
         let content = try await ContentLibrary.open(
@@ -98,7 +100,8 @@ public struct StoreApplication: Sendable {
             catalogNotes: notes, authority: signing, items: currentItems,
             desk: ContentDesk(content, production: production, catalog: current), reviews: reviews,
             directory: directory,
-            databases: databases, watcher: watcher, indexes: indexes, now: now, logger: logger)
+            databases: databases, watcher: watcher, indexes: indexes, storefront: storefront,
+            visits: VisitDesk(base: { storefront.value }, prices: ItemPriceText()), now: now, logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application
@@ -210,20 +213,21 @@ public struct StoreApplication: Sendable {
     }
 
     private func storefrontRouter() throws -> Router<StoreRequestContext> {
-        let prices = ItemPriceText()
         let rating: @Sendable (CatalogItem, Storefront) -> ItemRating = reviews.ratings.rating(of:in:)
         let finder = ItemFinder(
-            index: items, base: { [storefront] in storefront.value }, prices: prices, rating: rating)
+            index: items, base: { [storefront] in storefront.value }, prices: visits.prices, rating: rating)
         let pages = ItemPages(
-            index: items, catalog: catalog, templates: try PageTemplates.embedded.get(), prices: prices, rating: rating)
+            index: items, catalog: catalog, templates: try PageTemplates.embedded.get(), prices: visits.prices,
+            rating: rating)
         return StoreRouters.storefrontRouter(
-            finder, pages: pages, searches: configuration.searchRate.map { SearchLimit($0) },
+            finder, pages: pages, reviews: reviews, visits: visits, stores: [sandbox, production],
+            searches: configuration.searchRate.map { SearchLimit($0) },
             isBehindProxy: configuration.isBehindProxy)
     }
 
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         StoreRouters.protocolRouter(
-            store, reviews: reviews, signIns: configuration.signInRates.map { SignInLimits($0) },
+            store, reviews: reviews, visits: visits, signIns: configuration.signInRates.map { SignInLimits($0) },
             isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
     }
 

@@ -13,6 +13,7 @@ struct DeviceController: Sendable {
 
     let store: Store
     let reviews: Reviews
+    let visits: VisitDesk
     /// The rate limit on sign-ins; nil for no limit.
     var signIns: SignInLimits?
     /// Whether the server is behind a proxy that adds the client's address to `X-Forwarded-For`.
@@ -26,6 +27,8 @@ struct DeviceController: Sendable {
             (.notices("", after: nil, languages: []), notices), (.promotions, takePromotion),
             (.priceConsents, answerPriceIncrease), (.redemptions, redeem), (.content(.any), content),
             (.review(""), ownReview), (.writeReview, writeReview),
+            (.openVisit, openVisit), (.visit("", wait: nil), visit), (.library(after: nil), library),
+            (.buyItem, buyItem),
         ]
         for (route, handler) in routes {
             router.on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)

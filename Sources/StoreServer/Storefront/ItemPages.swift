@@ -37,7 +37,9 @@ public struct ItemPages: Sendable {
     /// The page of an item.
     /// - Parameter promoted: the in-app purchase to show first, if the app has it.
     /// - Throws: `SQLiteError` when the index cannot be read.
-    func page(of item: CatalogItem, in storefront: Storefront, promoted: ProductID? = nil) throws -> ItemPage {
+    func page(
+        of item: CatalogItem, in storefront: Storefront, promoted: ProductID? = nil, isInApp: Bool = false
+    ) throws -> ItemPage {
         let index = index.value
         let languages = Self.languages(storefront)
         let text = item.text(for: languages)
@@ -54,7 +56,8 @@ public struct ItemPages: Sendable {
             limit: Self.mostTiles + 1)
         let related = try index.items(Array(item.relatedItems.prefix(Self.mostTiles)))
         return ItemPage(
-            frame: frame(text.name, about: text.shortDescription ?? text.description, storefront),
+            frame: frame(
+                text.name, about: text.shortDescription ?? text.description, storefront, isInApp: isInApp),
             artwork: item.anyArtworkAddress(200).path, largeArtwork: item.anyArtworkAddress(400).path, name: text.name,
             creator: item.creator.name, creatorLink: link(item.creator, item.kind, storefront),
             kind: Self.word(item), genre: item.genres.first?.name,
@@ -113,13 +116,14 @@ public struct ItemPages: Sendable {
 
     // MARK: Parts
 
-    private func frame(
-        _ title: String, about: String? = nil, term: String = "", _ storefront: Storefront
+    func frame(
+        _ title: String, about: String? = nil, term: String = "", _ storefront: Storefront, isInApp: Bool = false
     ) -> StoreFrame {
         StoreFrame(
             title: title, about: about.map { String($0.prefix(200)) }, stylesheet: templates.stylesheet.path,
-            homeLink: Self.start(storefront), findLink: Self.start(storefront) + "/find", term: term,
-            country: storefront.countryCode)
+            homeLink: isInApp ? nil : Self.start(storefront),
+            findLink: isInApp ? nil : Self.start(storefront) + "/find",
+            term: term, country: storefront.countryCode, opensAside: isInApp)
     }
 
     private static func start(_ storefront: Storefront) -> String { "/" + storefront.regionCode.lowercased() }
@@ -137,7 +141,7 @@ public struct ItemPages: Sendable {
         ItemLink.link(to: creator, of: kind, base: "", country: storefront.regionCode)
     }
 
-    private func price(_ item: CatalogItem, _ storefront: Storefront) -> String? {
+    func price(_ item: CatalogItem, _ storefront: Storefront) -> String? {
         item.price(in: storefront).map { prices.text($0, in: storefront) }
     }
 
@@ -219,6 +223,23 @@ public struct ItemPages: Sendable {
         }
     }
 
+    // MARK: Reviews
+
+    /// The number of reviews on a page.
+    static let reviewsShown = 20
+
+    static func review(_ review: Review) -> PageReview? {
+        guard let words = review.words else { return nil }
+        let date = date(review.editedAt)
+        let answer = review.answer.map { answer in
+            let date = Self.date(answer.date)
+            return PageAnswer(date: date.date, dateText: date.dateText, text: answer.text)
+        }
+        return PageReview(
+            stars: review.stars, starsText: stars(Double(review.stars)), title: words.title, text: words.text,
+            date: date.date, dateText: date.dateText, version: review.version, answer: answer)
+    }
+
     // MARK: Words
 
     private static func word(_ item: CatalogItem) -> String {
@@ -286,5 +307,17 @@ public struct ItemPages: Sendable {
             average: "\(tenths / 10).\(tenths % 10)", starsText: stars(rating.average),
             countText: rating.count == 1 ? "1 rating" : "\(rating.count) ratings",
             bars: rating.histogram.enumerated().reversed().map { PageBar(stars: $0 + 1, count: $1, most: most) })
+    }
+}
+
+extension ItemPage {
+    /// Shows up to a page of reviews.
+    /// - Parameters:
+    ///   - found: one more than are shown, if there are more.
+    ///   - link: makes the address of the page with the reviews after a place.
+    mutating func show(_ found: [Review], link: (ReviewCursor) -> String) {
+        let shown = found.prefix(ItemPages.reviewsShown)
+        setReviews(shown.compactMap { ItemPages.review($0) })
+        moreReviews = found.count > shown.count ? shown.last.map { link($0.cursor) } : nil
     }
 }

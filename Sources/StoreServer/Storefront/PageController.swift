@@ -11,6 +11,7 @@ import StoreWire
 struct PageController: Sendable {
     let pages: ItemPages
     let search: SearchController
+    let reviews: Reviews
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         let style = pages.templates.stylesheet
@@ -48,11 +49,11 @@ struct PageController: Sendable {
             if parts.count == 1 { return try response(pages.page(finding: "", from: 0, in: storefront)) }
             if parts.count == 2, parts[1] == "find" { return try find(request, storefront) }
         }
-        return try page(request)
+        return try await page(request)
     }
 
     /// A link to an item or a creator.
-    private func page(_ request: Request) throws -> Response {
+    private func page(_ request: Request) async throws -> Response {
         let path = request.uri.path
         guard path.utf8.count <= 4_096, let link = ItemLink(path: path, query: request.uri.query ?? "") else {
             return try missing()
@@ -72,8 +73,18 @@ struct PageController: Sendable {
                 return try missing(
                     "This item is not available in the storefront \(storefront.countryCode).", storefront)
             }
-            return try response(pages.page(of: item, in: storefront))
+            var page = try pages.page(of: item, in: storefront)
+            let after = QueryParameters(query: request.uri.query ?? "")["reviews"].flatMap { ReviewCursor($0) }
+            let found = try await reviews.page(
+                of: item.number, in: storefront, after: after, limit: ItemPages.reviewsShown + 1)
+            page.show(found) { "\(path)?\(Self.kept(request))reviews=\($0)" }
+            return try response(page)
         }
+    }
+
+    /// The part of the query that names an item in a collection.
+    private static func kept(_ request: Request) -> String {
+        QueryParameters(query: request.uri.query ?? "")["i"].flatMap { Int64($0) }.map { "i=\($0)&" } ?? ""
     }
 
     private static func storefront(_ code: String?) -> Storefront? {
@@ -87,14 +98,22 @@ struct PageController: Sendable {
     }
 
     private func response(_ page: some Page, status: HTTPResponse.Status = .ok) throws -> Response {
-        let html = try pages.templates.html(page)
+        try pages.response(page, status: status)
+    }
+}
+
+extension ItemPages {
+    /// The response with a page.
+    func response(_ page: some Page, status: HTTPResponse.Status = .ok) throws -> Response {
+        let html = try templates.html(page)
         return Response(
             status: status, headers: Self.headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
     }
 
-    /// Pages load only this server's own files, run no script, and cannot be framed.
+    /// Pages load only this server's own files, run no script, and cannot be framed. None is kept, because the address
+    /// of a page in an app is a secret.
     private static let headers: HTTPFields = {
-        var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-cache"]
+        var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
         headers[.contentSecurityPolicy] =
             "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; form-action 'self'; "
             + "base-uri 'none'; frame-ancestors 'none'"

@@ -1,0 +1,90 @@
+import HTTPSupport
+import Hummingbird
+import Store
+import StoreWire
+
+/// Opens the storefront's pages for the customers of one store.
+public struct VisitDesk: Sendable {
+    let board: VisitBoard
+    let base: @Sendable () -> String
+    let prices: ItemPriceText
+
+    /// Creates a desk without visits.
+    /// - Parameter base: the storefront's base URL, without a trailing slash.
+    public init(base: @escaping @Sendable () -> String, prices: ItemPriceText) {
+        board = VisitBoard(now: { .now })
+        self.base = base
+        self.prices = prices
+    }
+}
+
+/// A device's requests about the storefront's items.
+extension DeviceController {
+    /// The longest time that a request for a visit's state may wait, in seconds.
+    private static let longestWait = 25
+    /// The most items of a page of the library.
+    private static let libraryPage = 500
+
+    @Sendable func openVisit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(VisitRequest.self, upTo: 16 << 10)
+        guard let storefront = Storefront.named(account.storefront),
+            let item = store.catalog.value.storeItem(body.item),
+            item.availability.includes(storefront)
+        else {
+            throw StoreError(.notFound, "The storefront \(account.storefront) has no item \(body.item).")
+        }
+        let id = visits.board.open(
+            Visit(
+                environment: store.environment, accountID: account.accountID, item: item.number,
+                promoted: body.productID))
+        let price = item.price(in: storefront)
+        return try .json(
+            VisitDescription(
+                id: id, url: "\(visits.base())/visit/\(id)",
+                name: item.text(for: ["\(storefront.language)_\(storefront.regionCode)"]).name,
+                creator: item.creator.name, price: price.map { visits.prices.text($0, in: storefront) }, amount: price,
+                isOwned: try await store.ownedItem(item.number, by: account) != nil))
+    }
+
+    @Sendable func visit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let id = context.parameters.get("id") ?? ""
+        guard let visit = visits.board.visit(id), visit.accountID == account.accountID,
+            visit.environment == store.environment
+        else { throw StoreError(.notFound, "This page has expired.") }
+        let wait = request.uri.queryParameters["wait"].flatMap { Int($0) } ?? 0
+        let limit = Duration.seconds(min(max(wait, 0), Self.longestWait))
+        guard let state = await visits.board.state(id, waiting: limit) else {
+            throw StoreError(.notFound, "This page has expired.")
+        }
+        return try .json(["state": state])
+    }
+
+    @Sendable func library(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let after = try request.uri.queryParameters["after"].map { try Self.transactionID($0) }
+        let owned = try await store.ownedItems(of: account, after: after, limit: Self.libraryPage + 1)
+        return try .json(
+            LibraryResponse(
+                items: owned.prefix(Self.libraryPage).map { describe($0) }, hasMore: owned.count > Self.libraryPage))
+    }
+
+    @Sendable func buyItem(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(ItemPurchaseMessage.self, upTo: 16 << 10)
+        let bought = try await store.buyItem(
+            ItemPurchaseRequest(item: body.item, agreedPrice: body.agreedPrice, idempotencyKey: body.idempotencyKey),
+            by: account)
+        return try .json(describe(bought))
+    }
+
+    private func describe(_ purchase: ItemPurchase) -> OwnedItem {
+        let item = store.catalog.value.storeItem(purchase.item)
+        let storefront = Storefront.named(purchase.storefront) ?? .unitedStates
+        return OwnedItem(
+            transactionID: purchase.transactionID, item: purchase.item,
+            name: item?.text(for: ["\(storefront.language)_\(storefront.regionCode)"]).name, kind: item?.kind.rawValue,
+            price: purchase.price, purchaseDate: purchase.purchaseDate)
+    }
+}

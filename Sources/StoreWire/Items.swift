@@ -1,0 +1,125 @@
+import Foundation
+
+/// Opens the page of an item in an app. Sent to ``StoreRoute/openVisit``.
+public struct VisitRequest: Codable, Sendable, Equatable {
+    /// The item's number.
+    public var item: Int64
+    /// The in-app purchase to show first on an app's page; ignored when the app has no such purchase.
+    public var productID: ProductID?
+
+    /// Creates a request.
+    public init(item: Int64, productID: ProductID? = nil) {
+        self.item = item
+        self.productID = productID
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case item
+        case productID = "productId"
+    }
+}
+
+/// A page that was opened for a customer.
+public struct VisitDescription: Codable, Sendable, Equatable {
+    /// The visit's identifier, which only the device and the page know.
+    public var id: String
+    /// The page's address. Whoever knows it can buy the item with the customer's account for half an hour.
+    public var url: String
+    /// The item's name in the customer's language.
+    public var name: String
+    /// The item's creator.
+    public var creator: String
+    /// The price as the customer reads it; nil when the item is not sold by itself.
+    public var price: String?
+    /// The price; nil when the item is not sold by itself.
+    public var amount: Money?
+    /// Whether the customer owns the item.
+    public var isOwned: Bool
+
+    /// Creates a description.
+    public init(
+        id: String, url: String, name: String, creator: String, price: String?, amount: Money?, isOwned: Bool
+    ) {
+        self.id = id
+        self.url = url
+        self.name = name
+        self.creator = creator
+        self.price = price
+        self.amount = amount
+        self.isOwned = isOwned
+    }
+}
+
+/// The state of a visit.
+public enum VisitState: String, Codable, Sendable {
+    /// The customer looks at the page.
+    case open
+    /// The customer bought the item. The page stays usable.
+    case bought
+    /// The customer closed the page without buying.
+    case closed
+}
+
+/// Buys an item. Sent to ``StoreRoute/buyItem``.
+public struct ItemPurchaseMessage: Codable, Sendable, Equatable {
+    /// The item's number.
+    public var item: Int64
+    /// The price that the customer agreed to; nil for whatever it costs.
+    public var agreedPrice: Money?
+    /// The first answer to a key is final.
+    public var idempotencyKey: UUID
+
+    /// Creates a request.
+    public init(item: Int64, agreedPrice: Money? = nil, idempotencyKey: UUID) {
+        self.item = item
+        self.agreedPrice = agreedPrice
+        self.idempotencyKey = idempotencyKey
+    }
+}
+
+/// An item that an account owns.
+public struct OwnedItem: Codable, Sendable, Equatable {
+    /// The identifier of its purchase.
+    public var transactionID: TransactionID
+    /// The item's number.
+    public var item: Int64
+    /// The item's name in the account's storefront; nil when the catalog no longer has the item.
+    public var name: String?
+    /// The kind of item, such as `song`; nil when the catalog no longer has it.
+    public var kind: String?
+    /// The amount that was paid.
+    public var price: Money
+    /// When it was bought, in milliseconds since 1970.
+    public var purchaseDate: Int64
+
+    /// Creates a description.
+    public init(
+        transactionID: TransactionID, item: Int64, name: String?, kind: String?, price: Money, purchaseDate: Int64
+    ) {
+        self.transactionID = transactionID
+        self.item = item
+        self.name = name
+        self.kind = kind
+        self.price = price
+        self.purchaseDate = purchaseDate
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case transactionID = "transactionId"
+        case item, name, kind, price, purchaseDate
+    }
+}
+
+/// A page of the account's items, in the order of their purchases.
+public struct LibraryResponse: Codable, Sendable, Equatable {
+    /// The items.
+    public var items: [OwnedItem]
+    /// Whether more follow; ask again with the last one's transaction.
+    public var hasMore: Bool
+
+    /// Creates a response.
+    public init(items: [OwnedItem], hasMore: Bool) {
+        self.items = items
+        self.hasMore = hasMore
+    }
+}

@@ -1,0 +1,164 @@
+import ControlWire
+import Foundation
+import Store
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import StoreServer
+
+@Suite("Item pages within an app", .timeLimit(.minutes(1)))
+struct VisitTests {
+    private func with(
+        _ change: @escaping @Sendable (inout StoreServerConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (RunningServer) async throws -> Void
+    ) async throws {
+        try await TemporaryDirectory.with { directory in
+            let catalog = directory.url.appendingPathComponent("catalog.yaml")
+            try Data((RunningServer.catalogText + StorefrontPageTests.items).utf8).write(to: catalog)
+            try await RunningServer.with(directory.url, change, body)
+        }
+    }
+
+    private static func post(_ server: RunningServer, _ url: String, _ form: String) async throws
+        -> RunningServer.Reply
+    {
+        try await server.send(
+            "POST", url, headers: [("Content-Type", "application/x-www-form-urlencoded")], body: Array(form.utf8))
+    }
+
+    @Test(arguments: Backend.available) func theCustomerBuysAndReviewsOnThePage(_ backend: Backend) async throws {
+        try await backend.withServerDatabase { url, prefix async throws in
+            try await with {
+                $0.databaseURL = url
+                $0.schemaPrefix = prefix
+            } _: { server in
+                try await Self.journey(server)
+            }
+        }
+    }
+
+    private static func journey(_ server: RunningServer) async throws {
+        let token = try await server.signIn().token
+        let opened = try await server.device(
+            .openVisit, token: token, body: VisitRequest(item: 1000, productID: "hats")
+        ).decoded(VisitDescription.self)
+        #expect(opened.name == "Monkeys & <b>Co</b>" && opened.price == "$1.99" && !opened.isOwned)
+        #expect(opened.url.hasPrefix(server.addresses.storefront + "/visit/") && opened.id.count == 32)
+
+        let page = try await server.send("GET", opened.url)
+        #expect(page.status == 200 && page.headers.first(name: "Cache-Control") == "no-store")
+        #expect(page.text.contains("Buy for $1.99") && page.text.contains("class=\"promoted\""))
+        #expect(page.text.contains("target=\"_blank\"") && !page.text.contains("Write a review"))
+
+        // Only who owns it can review it.
+        let early = try await post(server, opened.url + "/review", "stars=5")
+        #expect(early.headers.first(name: "Location")?.hasSuffix("?problem=not_owned") == true)
+
+        let question = try await server.send("GET", opened.url + "/buy")
+        let tester = try #require(SandboxTester.read(from: server.directory))
+        #expect(question.text.contains("for $1.99?") && question.text.contains(tester.email))
+        let key = try #require(question.text.firstMatch(of: /name="key" value="([^"]+)"/)?.1)
+        let dearer = try await post(server, opened.url + "/buy", "key=\(key)&price=1")
+        #expect(dearer.headers.first(name: "Location")?.hasSuffix("?problem=price_changed") == true)
+        for _ in 1...2 {
+            let bought = try await post(server, opened.url + "/buy", "key=\(key)&price=1990")
+            #expect(bought.status == 303 && bought.headers.first(name: "Location")?.hasSuffix("?done=bought") == true)
+        }
+        let state = try await server.device(.visit(opened.id, wait: 20), token: token)
+        #expect(state.json["state"] as? String == "bought")
+        let library = try await server.device(.library(after: nil), token: token).decoded(LibraryResponse.self)
+        #expect(library.items.map(\.item) == [1000] && library.items[0].price.milliunits == 1_990)
+
+        // Hostile text stays text.
+        let words = "title=%3Cb%3EWow%3C%2Fb%3E&text=One%0D%0ATwo"
+        let reviewed = try await post(server, opened.url + "/review", "stars=4&" + words)
+        #expect(reviewed.headers.first(name: "Location")?.hasSuffix("?done=reviewed") == true)
+        let after = try await server.send("GET", opened.url + "?done=reviewed")
+        #expect(after.text.contains("Your review") && after.text.contains("&lt;b&gt;Wow&lt;/b&gt;"))
+        #expect(after.text.contains("You own this") && !after.text.contains("Buy for"))
+        let shown = try await server.send("GET", server.addresses.storefront + "/us/app/id1000")
+        #expect(shown.text.contains("&lt;b&gt;Wow&lt;/b&gt;") && shown.text.contains("1 rating"))
+        let lookup = try await server.send("GET", server.addresses.storefront + "/lookup?id=1000")
+        #expect(lookup.text.contains("\"averageUserRating\":4,") && lookup.text.contains("\"userRatingCount\":1}"))
+        for (form, problem) in [("stars=9", "words"), ("stars=3&title=x", "words"), ("title=x", "invalid")] {
+            let refused = try await post(server, opened.url + "/review", form)
+            #expect(refused.headers.first(name: "Location")?.hasSuffix("?problem=\(problem)") == true, "\(form)")
+        }
+        let removed = try await post(server, opened.url + "/review/remove", "")
+        #expect(removed.status == 303)
+        #expect(try await server.send("GET", opened.url).text.contains("No ratings in this storefront yet."))
+        #expect(try await post(server, opened.url + "/done", "").text.contains("You can return to the app."))
+    }
+
+    @Test func closingThePageEndsTheWait() async throws {
+        try await with { server in
+            let token = try await server.signIn().token
+            let opened = try await server.device(.openVisit, token: token, body: VisitRequest(item: 1002))
+                .decoded(VisitDescription.self)
+            async let waited = server.device(.visit(opened.id, wait: 25), token: token)
+            _ = try await Self.post(server, opened.url + "/done", "")
+            #expect(try await waited.json["state"] as? String == "closed")
+        }
+    }
+
+    @Test func otherAddressesBuyNothing() async throws {
+        try await with { server in
+            let token = try await server.signIn().token
+            let opened = try await server.device(.openVisit, token: token, body: VisitRequest(item: 1002))
+                .decoded(VisitDescription.self)
+            let base = server.addresses.storefront + "/visit/"
+            let key = UUID()
+            for id in [
+                "", "0", String(repeating: "0", count: 32), opened.id.uppercased() + "x", "%00", opened.id + "0",
+            ] {
+                let page = try await server.send("GET", base + id)
+                #expect(page.status == 404 && page.text.contains("<h1>Not found</h1>"), "\(id)")
+                let buy = try await Self.post(server, base + id + "/buy", "key=\(key)&price=690")
+                #expect(buy.status == 404, "\(id)")
+            }
+            // The public page takes no form.
+            let form = try await Self.post(
+                server, server.addresses.storefront + "/us/album/x/1001?i=1002", "key=\(key)&price=690")
+            #expect(form.status == 404)
+            #expect(
+                try await server.device(.library(after: nil), token: token).decoded(LibraryResponse.self).items == [])
+
+            // Another account learns nothing of the visit, and a locked one cannot use its own.
+            let new = #"{"email":"eve@example.com","password":"bananas","storefront":"USA"}"#
+            #expect(try await server.control("POST", "/control/v1/sandbox/accounts", new).status == 201)
+            let eve = try await server.device(
+                .signIn, body: SignInRequest(email: "eve@example.com", password: "bananas", deviceID: UUID())
+            ).decoded(SignInResponse.self).token
+            #expect(try await server.device(.visit(opened.id, wait: nil), token: eve).status == 404)
+            #expect(try await server.device(.openVisit, token: nil, body: VisitRequest(item: 1002)).status == 401)
+            for item in [5, -1, Int64.max] {
+                let refused = try await server.device(.openVisit, token: token, body: VisitRequest(item: item))
+                #expect(refused.status == 404 && refused.code == "not_found")
+            }
+        }
+    }
+
+    @Test func visitsExpireAndGiveWay() {
+        let start = ContinuousClock.now
+        let time = MovableTime(start)
+        let board = VisitBoard(now: { time.value })
+        let visit = Visit(environment: .sandbox, accountID: "a", item: 1)
+        let first = board.open(visit)
+        #expect(board.visit(first) != nil && first.count == 32)
+        let others = (1...VisitBoard.mostOfAccount).map { _ in board.open(visit) }
+        #expect(board.visit(first) == nil && others.allSatisfy { board.visit($0) != nil })
+        let other = board.open(Visit(environment: .production, accountID: "a", item: 1))
+        #expect(board.visit(others[0]) != nil && board.visit(other) != nil)
+        time.value = start + VisitBoard.lifetime
+        #expect(board.visit(other) == nil)
+    }
+}
+
+/// A time that a test moves.
+private final class MovableTime: @unchecked Sendable {
+    // @unchecked: one thread uses it.
+    var value: ContinuousClock.Instant
+
+    init(_ value: ContinuousClock.Instant) { self.value = value }
+}
