@@ -292,9 +292,9 @@ struct TestReviews {
         try await TestReviews.with(backend) { test in
             var generator = SeededGenerator(seed: 20)
             let words = try TestReviews.words()
-            for round in 0..<20 {
-                try test.release(round < 10 ? ["1.0"] : ["2.0", "1.0"])
-                let orders = (0..<12).map { _ in
+            for round in 0..<8 {
+                try test.release(round < 4 ? ["1.0"] : ["2.0", "1.0"])
+                let orders = (0..<16).map { _ in
                     (
                         Int.random(in: 0..<7, using: &generator), Int.random(in: 0..<4, using: &generator),
                         Int.random(in: 1...5, using: &generator), Bool.random(using: &generator)
