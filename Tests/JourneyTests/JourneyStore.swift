@@ -23,12 +23,14 @@ actor JourneyStore {
     private var reservations: [PortReservation] = []
 
     /// Runs a test with a fresh store.
+    /// - Parameter items: the part `items:` of the catalog.
     static func with(
-        _ backend: Backend, bucket: S3Location? = nil, _ body: @Sendable (JourneyStore) async throws -> Void
+        _ backend: Backend, bucket: S3Location? = nil, items: String = "",
+        _ body: @Sendable (JourneyStore) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.with { directory async throws in
             try await backend.withServerDatabase { url, prefix async throws in
-                let store = try await JourneyStore(directory.url, url, prefix, bucket)
+                let store = try await JourneyStore(directory.url, url, prefix, bucket, items)
                 do {
                     try await body(store)
                 } catch {
@@ -41,10 +43,10 @@ actor JourneyStore {
     }
 
     private init(
-        _ folder: URL, _ databaseURL: String?, _ schemaPrefix: String, _ bucket: S3Location?
+        _ folder: URL, _ databaseURL: String?, _ schemaPrefix: String, _ bucket: S3Location?, _ items: String
     ) async throws {
         let catalog = folder.appendingPathComponent("catalog.yaml")
-        try Data(catalogText.utf8).write(to: catalog)
+        try Data((catalogText + items).utf8).write(to: catalog)
         var configuration = StoreServerConfiguration(
             dataDirectory: folder.appendingPathComponent("data"),
             catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],

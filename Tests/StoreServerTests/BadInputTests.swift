@@ -13,7 +13,7 @@ import Testing
     /// The paths that take JSON, with what is first missing from an empty object.
     private static let doors: [(StoreRoute, String)] = [
         (.signIn, "email"), (.products, "bundleId"), (.purchases, "idempotencyKey"), (.appReceipt, "bundleId"),
-        (.transactionReceipt(TransactionID(rawValue: 2_000_000_000_000_001)), "bundleId"),
+        (.transactionReceipt(TransactionID(rawValue: 2_000_000_000_000_001)), "bundleId"), (.writeReview, "bundleId"),
     ]
 
     @Test func malformedJSONIsRefusedAtEachDoor() async throws {
