@@ -76,6 +76,8 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CornerstoreCSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "CornerstoreSQLite", dependencies: ["CornerstoreCSQLite"], swiftSettings: strict),
+        // gdlib's flags contain a definition that Swift packages refuse; its headers and library need no flags.
+        .systemLibrary(name: "CGD", providers: [.apt(["libgd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "ContentPackages",
@@ -247,6 +249,7 @@ let package = Package(
             name: "StoreServer",
             dependencies: [
                 "BlobStorage",
+                "CGD",
                 "ConsolePages",
                 "ControlWire",
                 "CornerstoreEncoding",

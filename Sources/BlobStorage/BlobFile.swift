@@ -7,11 +7,14 @@ public final class BlobFile: Sendable {
     private let descriptor: Int32
     /// The file's size in bytes when it was opened.
     public let size: Int64
+    /// The modification time in nanoseconds since 1970 when the file was opened.
+    public let modified: Int64
 
     /// Opens a regular file.
     /// - Throws: ``BlobError`` `notFound` when there is no such file, or `unavailable` when it cannot be read.
     public init(_ file: URL) throws {
-        descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        // Without O_NONBLOCK, opening a pipe would wait for its writer.
+        descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             throw errno == ENOENT
                 ? BlobError(.notFound, "No file has this digest.")
@@ -23,13 +26,14 @@ public final class BlobFile: Sendable {
             throw BlobError(.notFound, "No regular file has this digest.")
         }
         size = Int64(status.st_size)
+        modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
     }
 
     deinit { close(descriptor) }
 
     /// Reads exactly `count` bytes. Blocks on the disk.
     /// - Throws: ``BlobError`` when the file ends earlier.
-    func read(at offset: Int64, count: Int) throws -> ByteBuffer {
+    public func read(at offset: Int64, count: Int) throws -> ByteBuffer {
         var buffer = ByteBuffer()
         try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
             var filled = 0

@@ -36,9 +36,10 @@ public enum StoreRouters {
     ///   - stores: the stores whose customers buy on these pages.
     ///   - searches: the rate limit on searches and lookups; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
+    ///   - patience: the lowest rate at which a client may download a preview.
     public static func storefrontRouter(
         _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, visits: VisitDesk, stores: [Store],
-        searches: SearchLimit? = nil, isBehindProxy: Bool = false
+        searches: SearchLimit? = nil, isBehindProxy: Bool = false, patience: StallWatch.Rule = .usual
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDMiddleware())
@@ -49,6 +50,8 @@ public enum StoreRouters {
         search.addRoutes(to: router)
         VisitController(pages: pages, reviews: reviews, visits: visits, stores: stores).addRoutes(to: router)
         PageController(pages: pages, search: search, reviews: reviews).addRoutes(to: router)
+        PictureController(items: pages.index, pictures: ItemPictures()).addRoutes(to: router)
+        PreviewController(items: pages.index, patience: patience).addRoutes(to: router)
         return router
     }
 

@@ -30,6 +30,7 @@ struct ModuleTable {
         "StoreReceipts": Row(
             ["CornerstoreEncoding", "StoreWire"],
             outside: ["Crypto", "CryptoExtras", "SwiftASN1", "X509"]),
+        "CGD": Row([]),
         "CPostgreSQL": Row([]),
         "CLinux": Row([]),
         "CornerstoreCSQLite": Row([]),
@@ -72,8 +73,8 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             [
-                "BlobStorage", "ConsolePages", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport",
-                "Store", "StoreReceipts", "StoreWire",
+                "BlobStorage", "CGD", "ConsolePages", "ControlWire", "CornerstoreEncoding", "HTTPSupport",
+                "ServerSupport", "Store", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",

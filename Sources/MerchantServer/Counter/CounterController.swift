@@ -115,15 +115,6 @@ extension Request {
         return (CurrencyID(try query("currency")), before, try environment())
     }
 
-    /// Whether the client has the version with this entity tag already (`If-None-Match`; RFC 9110, section 13.1.2).
-    func isFresh(_ tag: String) -> Bool {
-        guard let known = headers[.ifNoneMatch] else { return false }
-        return known.split(separator: ",").contains { part in
-            let part = part.trimmingCharacters(in: .whitespaces)
-            return part == "*" || part == tag || part == "W/\(tag)"
-        }
-    }
-
     /// Reads the evidence in the body: a receipt (`application/octet-stream`), a signed transaction
     /// (`application/jose`), or JSON that contains one of them.
     func evidence() async throws -> Evidence {

@@ -4,34 +4,38 @@ import Foundation
 ///
 /// PNG: the IHDR chunk comes first (PNG specification, 5.6). JPEG: the size is in the first start-of-frame segment
 /// (ITU-T T.81, B.2.2).
-struct PictureHeader: Equatable {
+public struct PictureHeader: Equatable, Sendable {
     /// The file is no picture that the store shows.
-    struct Unreadable: Error, Equatable {
+    public struct Unreadable: Error, Equatable {
         /// What is wrong, and what to do.
-        var message: String
+        public var message: String
     }
 
-    var width: Int
-    var height: Int
+    /// The width in pixels.
+    public var width: Int
+    /// The height in pixels.
+    public var height: Int
+    /// Whether the file is a PNG; otherwise it is a JPEG.
+    public var isPNG: Bool
 
-    /// The largest side in pixels. Decoding a picture takes four bytes of memory for each pixel.
-    static let largestSide = 8_192
+    /// The largest side in pixels. Decoding a picture takes up to eight bytes of memory for each pixel.
+    public static let largestSide = 8_192
     /// The largest file in bytes.
-    static let largestFile: Int64 = 32 << 20
+    public static let largestFile: Int64 = 32 << 20
     /// The bytes in which the size of a JPEG must stand. Thumbnails and profiles come before it.
     static let headerLength = 1 << 20
 
     /// Reads the size from the beginning of a file.
     ///
     /// - Throws: ``Unreadable``.
-    init(_ bytes: [UInt8]) throws(Unreadable) {
-        let size = Self.png(bytes) ?? Self.jpeg(bytes)
-        guard let size else { throw Unreadable(message: "is no PNG or JPEG picture; convert it to one") }
+    public init(_ bytes: [UInt8]) throws(Unreadable) {
+        let png = Self.png(bytes)
+        guard let size = png ?? Self.jpeg(bytes) else { throw Unreadable(message: "is no PNG or JPEG picture; convert it to one") }
         guard (1...Self.largestSide).contains(size.width), (1...Self.largestSide).contains(size.height) else {
             throw Unreadable(
                 message: "is \(size.width) × \(size.height) pixels; use a picture of 1 to \(Self.largestSide) a side")
         }
-        (width, height) = size
+        (width, height, isPNG) = (size.width, size.height, png != nil)
     }
 
     private static func png(_ bytes: [UInt8]) -> (width: Int, height: Int)? {

@@ -222,7 +222,7 @@ public struct StoreApplication: Sendable {
         return StoreRouters.storefrontRouter(
             finder, pages: pages, reviews: reviews, visits: visits, stores: [sandbox, production],
             searches: configuration.searchRate.map { SearchLimit($0) },
-            isBehindProxy: configuration.isBehindProxy)
+            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
     }
 
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
