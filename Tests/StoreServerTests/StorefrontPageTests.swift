@@ -97,7 +97,7 @@ import Testing
         try await with { store in
             for path in [
                 "/us/app/id5", "/fr/app/id1000", "/zz/app/id1000", "/nothing", "/us/app/id99999999999999999999",
-                "/us/artist/x/5", "/us/nothing/at/all", "/image", "/us/app/id1000x", "/xx",
+                "/us/artist/x/5", "/us/nothing/at/all", "/us/app/id1000x", "/xx",
             ] {
                 let (status, _, html) = try await get(store + path)
                 #expect(status == 404 && html.contains("<h1>Not found</h1>"), "\(path)")

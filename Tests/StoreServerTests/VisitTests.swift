@@ -53,17 +53,17 @@ struct VisitTests {
 
         // Only who owns it can review it.
         let early = try await post(server, opened.url + "/review", "stars=5")
-        #expect(early.headers.first(name: "Location")?.hasSuffix("?problem=not_owned") == true)
+        #expect(early.text.contains("Only who owns an item can review it."))
 
         let question = try await server.send("GET", opened.url + "/buy")
         let tester = try #require(SandboxTester.read(from: server.directory))
         #expect(question.text.contains("for $1.99?") && question.text.contains(tester.email))
         let key = try #require(question.text.firstMatch(of: /name="key" value="([^"]+)"/)?.1)
         let dearer = try await post(server, opened.url + "/buy", "key=\(key)&price=1")
-        #expect(dearer.headers.first(name: "Location")?.hasSuffix("?problem=price_changed") == true)
+        #expect(dearer.text.contains("The price has changed."))
         for _ in 1...2 {
             let bought = try await post(server, opened.url + "/buy", "key=\(key)&price=1990")
-            #expect(bought.status == 303 && bought.headers.first(name: "Location")?.hasSuffix("?done=bought") == true)
+            #expect(bought.status == 200 && bought.text.contains("It is in your library now."))
         }
         let state = try await server.device(.visit(opened.id, wait: 20), token: token)
         #expect(state.json["state"] as? String == "bought")
@@ -73,7 +73,7 @@ struct VisitTests {
         // Hostile text stays text.
         let words = "title=%3Cb%3EWow%3C%2Fb%3E&text=One%0D%0ATwo"
         let reviewed = try await post(server, opened.url + "/review", "stars=4&" + words)
-        #expect(reviewed.headers.first(name: "Location")?.hasSuffix("?done=reviewed") == true)
+        #expect(reviewed.text.contains("Thank you for your review."))
         let after = try await server.send("GET", opened.url + "?done=reviewed")
         #expect(after.text.contains("Your review") && after.text.contains("&lt;b&gt;Wow&lt;/b&gt;"))
         #expect(after.text.contains("You own this") && !after.text.contains("Buy for"))
@@ -81,12 +81,15 @@ struct VisitTests {
         #expect(shown.text.contains("&lt;b&gt;Wow&lt;/b&gt;") && shown.text.contains("1 rating"))
         let lookup = try await server.send("GET", server.addresses.storefront + "/lookup?id=1000")
         #expect(lookup.text.contains("\"averageUserRating\":4,") && lookup.text.contains("\"userRatingCount\":1}"))
-        for (form, problem) in [("stars=9", "words"), ("stars=3&title=x", "words"), ("title=x", "invalid")] {
+        for (form, problem) in [
+            ("stars=9", "A review needs stars"), ("stars=3&title=x", "A review needs stars"),
+            ("title=x", "The form was incomplete."),
+        ] {
             let refused = try await post(server, opened.url + "/review", form)
-            #expect(refused.headers.first(name: "Location")?.hasSuffix("?problem=\(problem)") == true, "\(form)")
+            #expect(refused.text.contains(problem), "\(form)")
         }
         let removed = try await post(server, opened.url + "/review/remove", "")
-        #expect(removed.status == 303)
+        #expect(removed.text.contains("Your review was removed."))
         #expect(try await server.send("GET", opened.url).text.contains("No ratings in this storefront yet."))
         #expect(try await post(server, opened.url + "/done", "").text.contains("You can return to the app."))
     }
@@ -110,7 +113,7 @@ struct VisitTests {
             let base = server.addresses.storefront + "/visit/"
             let key = UUID()
             for id in [
-                "", "0", String(repeating: "0", count: 32), opened.id.uppercased() + "x", "%00", opened.id + "0",
+                "0", String(repeating: "0", count: 32), opened.id.uppercased() + "x", "%00", opened.id + "0",
             ] {
                 let page = try await server.send("GET", base + id)
                 #expect(page.status == 404 && page.text.contains("<h1>Not found</h1>"), "\(id)")

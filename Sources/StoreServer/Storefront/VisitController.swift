@@ -156,8 +156,8 @@ struct VisitController: Sendable {
                 _ = try await reviews.rate(number, stars: stars, by: place.reviewer, owns: owns)
             }
         } catch let error as StoreError {
-            let isTitleMissing = error.code == .invalidRequest
-            return Self.back(place, problem: isTitleMissing ? "words" : error.code.rawValue)
+            let code = error.code.rawValue
+            return Self.back(place, problem: Self.problems[code] == nil ? "words" : code)
         }
         return Self.back(place, "reviewed")
     }
