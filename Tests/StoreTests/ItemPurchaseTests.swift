@@ -99,7 +99,7 @@ import Testing
         let processor = ScriptedProcessor { _ in .declined(message: "No funds.") }
         try await with(backend, processor: processor) { test async throws in
             let account = try await test.account()
-            #expect(try await refusal { try await buy(901, test, account) } == .paymentNotAllowed)
+            #expect(try await refusal { try await buy(901, test, account) } == .paymentDeclined)
             #expect(try await test.store.ownedItems(of: account).isEmpty)
         }
     }

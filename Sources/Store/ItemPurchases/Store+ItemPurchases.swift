@@ -26,9 +26,9 @@ extension Store {
     /// Repeating a request with its key returns the same purchase, and nothing is paid twice.
     /// - Returns: the purchase.
     /// - Throws: ``StoreError`` `not_found` for an unknown item, `product_not_available` when the storefront does not
-    ///   sell it, `payment_not_allowed` when the account may not pay or must ask first, or when the payment was
-    ///   declined, `price_changed`, `idempotency_key_reused`, `unavailable`; ``DatabaseError`` when the purchase could
-    ///   not be recorded. Nothing is bought when this throws.
+    ///   sell it, `payment_not_allowed` when the account may not pay or must ask first, `payment_declined`,
+    ///   `price_changed`, `idempotency_key_reused`, `unavailable`; ``DatabaseError`` when the purchase could not be
+    ///   recorded. Nothing is bought when this throws.
     public func buyItem(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase {
         if let known = try await knownPurchase(request, by: account) { return known }
         guard let item = catalog.value.storeItem(request.item) else {
@@ -52,7 +52,7 @@ extension Store {
         let reference: String
         switch try await authorize(price, item, request, account) {
         case .approved(let approved): reference = approved
-        case .declined(let message): throw StoreError(.paymentNotAllowed, message)
+        case .declined(let message): throw StoreError(.paymentDeclined, message)
         }
         let new = ItemPurchase(
             ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)

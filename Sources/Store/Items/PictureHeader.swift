@@ -30,7 +30,9 @@ public struct PictureHeader: Equatable, Sendable {
     /// - Throws: ``Unreadable``.
     public init(_ bytes: [UInt8]) throws(Unreadable) {
         let png = Self.png(bytes)
-        guard let size = png ?? Self.jpeg(bytes) else { throw Unreadable(message: "is no PNG or JPEG picture; convert it to one") }
+        guard let size = png ?? Self.jpeg(bytes) else {
+            throw Unreadable(message: "is no PNG or JPEG picture; convert it to one")
+        }
         guard (1...Self.largestSide).contains(size.width), (1...Self.largestSide).contains(size.height) else {
             throw Unreadable(
                 message: "is \(size.width) × \(size.height) pixels; use a picture of 1 to \(Self.largestSide) a side")

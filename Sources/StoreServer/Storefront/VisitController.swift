@@ -175,7 +175,8 @@ struct VisitController: Sendable {
     private static let problems = [
         "invalid": "The form was incomplete. Try again.", "not_sold": "This storefront does not sell it.",
         "product_not_available": "This storefront does not sell it.",
-        "payment_not_allowed": "The payment was declined, or this account may not pay.",
+        "payment_declined": "The payment was declined.",
+        "payment_not_allowed": "This account may not pay, or must ask before it buys.",
         "price_changed": "The price has changed. Look at it again.",
         "idempotency_key_reused": "The form was used before. Try again.",
         "unavailable": "The store cannot be reached right now. Try again.",
