@@ -25,7 +25,7 @@ extension HTTPProblem {
         case .tooLarge: .contentTooLarge
         case .idempotencyKeyReused, .wrongState, .codeUsed, .priceChanged, .wrongOffset: .conflict
         case .invalidContent, .ordered: .unprocessableContent
-        case .paymentNotAllowed, .paymentDeclined, .addressExpired, .forbidden, .notOwned: .forbidden
+        case .paymentNotAllowed, .addressExpired, .forbidden, .notOwned: .forbidden
         case .rateLimited: .tooManyRequests
         case .unavailable: .serviceUnavailable
         case .internalError: .internalServerError

@@ -68,6 +68,11 @@ final class FakeStore: StoreTransport {
         /// Promoted purchases that no app has taken up.
         var promotions: [PromotionDescription] = []
         var reviewRequests: [ReviewRequest] = []
+        /// The items with a page, by number.
+        var visits: [Int64: VisitDescription] = [:]
+        /// The answers to the next questions for a visit's state; then it is closed.
+        var visitStates: [VisitState] = []
+        var itemsBought: [Int64] = []
         /// Makes the app receipts; a line of text when there is nothing.
         var makeReceipt: (@Sendable (AppReceiptRequest) -> Data)?
     }
@@ -257,6 +262,23 @@ final class FakeStore: StoreTransport {
         case .writeReview:
             state.reviewRequests.append(try decoded(ReviewRequest.self))
             return try json(200, ReviewResponse(review: nil))
+        case .openVisit:
+            let asked = try decoded(VisitRequest.self)
+            guard let visit = state.visits[asked.item] else { return try refuse(404, .notFound) }
+            return try json(200, visit)
+        case .visit:
+            let next = state.visitStates.isEmpty ? VisitState.closed : state.visitStates.removeFirst()
+            return try json(200, ["state": next])
+        case .buyItem:
+            let asked = try decoded(ItemPurchaseMessage.self)
+            guard let visit = state.visits[asked.item], visit.amount == asked.agreedPrice, let price = visit.amount
+            else { return try refuse(409, .priceChanged) }
+            state.itemsBought.append(asked.item)
+            return try json(
+                200,
+                OwnedItem(
+                    transactionID: TransactionID(rawValue: 7), item: asked.item, name: visit.name, kind: "song",
+                    price: price, purchaseDate: 1))
         case .content(let id): return try content(of: id, decoded(ContentRequest.self), account, &state)
         default: return try refuse(404, .invalidRequest)
         }

@@ -20,10 +20,13 @@ final class RecordedPresenter: StorePresenter {
     var mostAtOnce: Int { open.withLock { $0.most } }
 
     func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
-        let product = page.product.map { "\($0.productIdentifier) \($0.name) \($0.formattedPrice)" }
+        var product = page.product.map { "\($0.productIdentifier) \($0.name) \($0.formattedPrice)" }
+        if let item = page.item { product = "\(item.name) by \(item.creator) \(item.formattedPrice ?? "")" }
         await record("\(page.itemIdentifier ?? 0) \(page.bundleIdentifier) \(product ?? "-") \(page.isForSale)")
         return answer
     }
+
+    func tell(_ sentence: String) async { await record(sentence) }
 
     func askForReview(ofApp bundleIdentifier: String) async -> Int? {
         await record("review \(bundleIdentifier)")
@@ -169,6 +172,65 @@ struct StorePagesTests {
         loadAll(pages)
         for delegate in delegates { await delegate.wait() }
         #expect(presenter.lines.count == 8 && presenter.mostAtOnce == 1)
+    }
+
+    private static let song = VisitDescription(
+        id: "0a", url: "http://store.test/visit/0a", name: "First Branch", creator: "The Gibbons", price: "$0.69",
+        amount: Money(milliunits: 690, currency: "USD"), isOwned: false)
+
+    @Test func `an item of the storefront is shown and bought at the price on its page`() async throws {
+        device.store.change { $0.visits[40] = Self.song }
+        let presenter = RecordedPresenter(.buy)
+        let delegate = Delegate()
+        let page = SKStoreProductViewController(engine: launch(presenter))
+        page.delegate = delegate
+        #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await delegate.wait()
+        #expect(presenter.lines == ["40  First Branch by The Gibbons $0.69 true", "Bought First Branch."])
+        #expect(device.store.change { $0.itemsBought } == [40])
+        #expect(device.store.asked.filter { $0 == "purchases" }.isEmpty)
+    }
+
+    @Test func `an item that was not bought is told, and the delegate is called`() async throws {
+        device.store.change { $0.visits[40] = Self.song }
+        let refusal = WireError(code: .paymentDeclined, message: "No funds.")
+        device.store.failNext("buyItem", .refusal(403, refusal))
+        let presenter = RecordedPresenter(.buy)
+        let delegate = Delegate()
+        let page = SKStoreProductViewController(engine: launch(presenter))
+        page.delegate = delegate
+        #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await delegate.wait()
+        #expect(presenter.lines.last == "First Branch was not bought. No funds.")
+        #expect(device.store.change { $0.itemsBought }.isEmpty)
+    }
+
+    @Test(arguments: [VisitState.bought, .closed])
+    func `a page in a browser is over when the customer has bought or closed it`(_ end: VisitState) async throws {
+        device.store.change {
+            $0.visits[40] = Self.song
+            $0.visitStates = [.open, .open, end]
+        }
+        let opened = Mutex<[String]>([])
+        var configuration = device.configuration()
+        configuration.presenter = WebStorePresenter { address in opened.withLock { $0.append(address) } }
+        let delegate = Delegate()
+        let page = SKStoreProductViewController(engine: device.launch(configuration))
+        page.delegate = delegate
+        #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await delegate.wait()
+        #expect(opened.withLock { $0 } == ["http://store.test/visit/0a"])
+        #expect(device.store.asked.filter { $0 == "visit" }.count == 3)
+    }
+
+    @Test func `the terminal's page of an item has its price and address`() {
+        var page = StoreProductPage(
+            itemIdentifier: 1, bundleIdentifier: "", isForSale: true,
+            item: .init(
+                name: "So\u{1B}ng", creator: "Ann", formattedPrice: "$0.69", isOwned: false, address: "http://a/b"))
+        #expect(TerminalStorePresenter.text(of: page) == "\n  Song  $0.69\n  by Ann\n  http://a/b\n")
+        page.item?.isOwned = true
+        #expect(TerminalStorePresenter.text(of: page).contains("Song  owned"))
     }
 
     @Test func `the terminal's page contains no control characters of the store`() {

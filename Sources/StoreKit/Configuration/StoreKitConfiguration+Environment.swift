@@ -68,6 +68,11 @@ extension StoreKitConfiguration {
         if roots.isEmpty, named == nil, let data {
             roots = Self.roots(data.appendingPathComponent("roots/receipt-root.der").path)
         }
+        if variables["CORNERSTORE_SHEET"]?.lowercased() == "web" {
+            presenter = WebStorePresenter { page in
+                try? FileHandle.standardError.write(contentsOf: Data("See the page at \(page)\n".utf8))
+            }
+        }
         languages = Self.languages(variables)
         purchaseIntent = value("CORNERSTORE_PURCHASE_INTENT").flatMap(URL.init(string:))
         allowsPayments = value("CORNERSTORE_PAYMENTS")?.lowercased() != "off"

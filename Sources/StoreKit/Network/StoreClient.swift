@@ -63,6 +63,23 @@ struct StoreClient: Sendable {
         _ = try await answer(.writeReview, body: encode(request), token: token)
     }
 
+    /// Opens the page of an item for the account.
+    func openVisit(_ request: VisitRequest, token: String) async throws(StoreFailure) -> VisitDescription {
+        try await value(.openVisit, request, token: token)
+    }
+
+    /// The state of a page, after waiting up to so many seconds for its end.
+    func visit(_ id: String, wait: Int, token: String) async throws(StoreFailure) -> VisitState? {
+        let answer: [String: VisitState] = try decode(
+            await answer(.visit(id, wait: wait), body: nil, token: token))
+        return answer["state"]
+    }
+
+    /// Buys an item.
+    func buyItem(_ request: ItemPurchaseMessage, token: String) async throws(StoreFailure) -> OwnedItem {
+        try await value(.buyItem, request, token: token)
+    }
+
     /// The address and digest of a transaction's hosted content.
     func content(
         _ transaction: TransactionID, _ request: ContentRequest, token: String

@@ -75,10 +75,7 @@ open class SKStoreProductViewController: NSObject {
     private func show(_ page: StoreProductPage, _ engine: StoreKitEngine) {
         let carried = Carried(object: self)
         Task {
-            let answer = await engine.pages.show(page)
-            if answer == .buy, page.isForSale, let product = page.product {
-                engine.payments.add(PaymentValues(productIdentifier: product.productIdentifier))
-            }
+            await engine.show(page)
             engine.callbackQueue.async {
                 carried.object.delegate?.productViewControllerDidFinish(carried.object)
             }

@@ -18,9 +18,11 @@ struct StorePages: Sendable {
     }
 
     /// Shows one page at a time.
-    func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
+    func show(
+        _ page: StoreProductPage, until ended: @escaping @Sendable () async -> Void
+    ) async -> StoreProductPageAnswer {
         await access.enter()
-        let answer = await presenter.show(page)
+        let answer = await presenter.show(page, until: ended)
         await access.leave()
         return answer
     }
@@ -68,6 +70,31 @@ extension StoreKitEngine {
         }
     }
 
+    /// Shows a page until the customer dismisses it, and buys what the customer wants from it.
+    func show(_ page: StoreProductPage) async {
+        let answer = await pages.show(page) { [self] in
+            guard let visit = page.visit else { return }
+            await session?.waitForEnd(of: visit)
+        }
+        guard answer == .buy, page.isForSale else { return }
+        if let product = page.product {
+            payments.add(PaymentValues(productIdentifier: product.productIdentifier))
+        } else if let visit = page.visit, let item = page.itemIdentifier, let session {
+            await buy(item, visit, session)
+        }
+    }
+
+    private func buy(_ item: Int64, _ visit: VisitDescription, _ session: StoreSession) async {
+        do throws(StoreFailure) {
+            try await session.buy(item, agreed: visit.amount)
+            await pages.presenter.tell("Bought \(visit.name).")
+        } catch {
+            let reason = if case .refused(let refusal) = error { refusal.message } else { "The store did not answer." }
+            await pages.presenter.tell("\(visit.name) was not bought. \(reason)")
+            diagnostics("the item \(item) was not bought: \(error)")
+        }
+    }
+
     /// Loads the page that a product view controller's parameters name.
     func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, SKError> {
         guard let session else { return .failure(PaymentFailure.unreachable.error(in: languages)) }
@@ -99,6 +126,39 @@ extension StoreSession {
         }
     }
 
+    /// Buys an item for the account that is signed in, at the price on its page.
+    fileprivate func buy(_ item: Int64, agreed: Money?) async throws(StoreFailure) {
+        guard let account = tokens.current?.account.accountID else { throw .notSignedIn }
+        let request = ItemPurchaseMessage(item: item, agreedPrice: agreed, idempotencyKey: UUID())
+        try await asAccount(account, mayAsk: true) { token throws(StoreFailure) in
+            _ = try await client.buyItem(request, token: token)
+        }
+    }
+
+    /// Waits until the customer has bought on a page or closed it, or it has expired.
+    fileprivate func waitForEnd(of visit: VisitDescription) async {
+        guard let token = tokens.current?.token else { return }
+        while !Task.isCancelled {
+            guard let state = try? await client.visit(visit.id, wait: 20, token: token), state == .open else { return }
+        }
+    }
+
+    /// Opens the storefront's page of an item; nil when it has none, or when nobody is signed in.
+    private func visit(_ item: Int64, _ product: ProductID?) async throws(StoreFailure) -> VisitDescription? {
+        guard let account = tokens.current?.account.accountID else { return nil }
+        let request = VisitRequest(item: item, productID: product)
+        do throws(StoreFailure) {
+            return try await asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+                try await client.openVisit(request, token: token)
+            }
+        } catch {
+            // The number of a product, or of nothing; or the customer does not sign in just to look.
+            if error == .notSignedIn { return nil }
+            if case .refused(let refusal) = error, refusal.code == .notFound { return nil }
+            throw error
+        }
+    }
+
     /// Loads a page; nil when the store has no such page.
     fileprivate func page(_ wanted: StoreProductParameters) async throws(StoreFailure) -> StoreProductPage? {
         guard let itemID = wanted.itemIdentifier else {
@@ -108,9 +168,18 @@ extension StoreSession {
                 page(StoreItem(itemID: 0, bundleID: bundleID, appName: nil, product: $0), itemID: nil)
             }
         }
+        let visit = try await visit(itemID, wanted.productIdentifier)
         let answer = try await ask(
             ProductsRequest(bundleID: bundleID, productIDs: [], languages: languages, itemIDs: [itemID]))
-        guard var item = answer.items?.first(where: { $0.itemID == itemID }) else { return nil }
+        guard var item = answer.items?.first(where: { $0.itemID == itemID }) else {
+            // A song, film, episode or book belongs to no app. Its page is for a customer, who signs in first.
+            var opened = visit
+            if visit == nil, tokens.current == nil, case .signedIn = await signIn(as: nil, email: nil) {
+                opened = try await self.visit(itemID, wanted.productIdentifier)
+            }
+            return opened.map { page($0, StoreItem(itemID: itemID, bundleID: "", appName: nil, product: nil)) }
+        }
+        if let visit, item.product == nil, wanted.productIdentifier == nil { return page(visit, item) }
         if item.product == nil, let productID = wanted.productIdentifier {
             let answer = try await ask(
                 ProductsRequest(bundleID: item.bundleID, productIDs: [productID], languages: languages))
@@ -118,6 +187,15 @@ extension StoreSession {
             item.product = product
         }
         return page(item, itemID: itemID)
+    }
+
+    private func page(_ visit: VisitDescription, _ item: StoreItem) -> StoreProductPage {
+        StoreProductPage(
+            itemIdentifier: item.itemID, bundleIdentifier: item.bundleID.rawValue, appName: item.appName,
+            isForSale: visit.amount != nil && !visit.isOwned,
+            item: StoreProductPage.Item(
+                name: visit.name, creator: visit.creator, formattedPrice: visit.price, isOwned: visit.isOwned,
+                address: visit.url), visit: visit)
     }
 
     private func page(_ item: StoreItem, itemID: Int64?) -> StoreProductPage? {

@@ -1,4 +1,5 @@
 import Foundation
+import StoreWire
 
 /// Shows store pages and review requests. On Apple's systems the operating system shows them. Here the app or a test
 /// can supply its own presenter.
@@ -6,14 +7,49 @@ public protocol StorePresenter: Sendable {
     /// Shows the page until the customer dismisses it. StoreKit shows one page or review request at a time.
     func show(_ page: StoreProductPage) async -> StoreProductPageAnswer
 
+    /// Shows the page until the customer dismisses it, or until `ended` returns: for an item with a page in a browser,
+    /// that is when the customer has bought the item there or closed the page. A presenter that shows no such page need
+    /// not implement this.
+    func show(
+        _ page: StoreProductPage, until ended: @escaping @Sendable () async -> Void
+    ) async -> StoreProductPageAnswer
+
+    /// Tells the customer how buying an item on a page ended. Does nothing unless implemented.
+    func tell(_ sentence: String) async
+
     /// Asks the customer to rate the app with one to five stars.
     /// - Returns: the stars; nil when the customer chose not to rate it now. StoreKit sends them to the store. As in
     ///   Apple's StoreKit, the caller of ``SKStoreReviewController/requestReview()`` does not learn them.
     func askForReview(ofApp bundleIdentifier: String) async -> Int?
 }
 
-/// A page of the store: an app, or one of its products.
+extension StorePresenter {
+    /// Shows the page without regard to `ended`.
+    public func show(
+        _ page: StoreProductPage, until ended: @escaping @Sendable () async -> Void
+    ) async -> StoreProductPageAnswer { await show(page) }
+
+    /// Does nothing.
+    public func tell(_ sentence: String) async {}
+}
+
+/// A page of the store: an app, one of its products, or another item of the storefront, such as a song.
 public struct StoreProductPage: Sendable, Equatable {
+    /// An item of the storefront on a page.
+    public struct Item: Sendable, Equatable {
+        /// The item's name in the customer's language.
+        public var name: String
+        /// The developer, artist, author, director or show.
+        public var creator: String
+        /// The price as the customer reads it (`$0.69`, `Free`); nil when the item is not sold by itself.
+        public var formattedPrice: String?
+        /// Whether the customer owns the item.
+        public var isOwned: Bool
+        /// The address of the item's page for this customer, who can buy and review there for half an hour. Show it to
+        /// nobody else.
+        public var address: String
+    }
+
     /// A product on a page.
     public struct Product: Sendable, Equatable {
         /// The product's identifier.
@@ -44,15 +80,21 @@ public struct StoreProductPage: Sendable, Equatable {
     public var appName: String?
     /// The product on the page; nil on an app's page.
     public var product: Product?
-    /// Whether ``StoreProductPageAnswer/buy`` is a possible answer: the product belongs to this app.
+    /// Whether ``StoreProductPageAnswer/buy`` is a possible answer: the product belongs to this app, or the item can be
+    /// bought.
     public var isForSale: Bool
+    /// The storefront's item; nil when the storefront has none with this number, or nobody is signed in.
+    public var item: Item?
+    /// The visit behind ``item``.
+    var visit: VisitDescription?
 }
 
 /// The customer's answer to a page.
 public enum StoreProductPageAnswer: Sendable, Equatable {
     /// The customer closed the page.
     case done
-    /// The customer wants the product. StoreKit adds a payment to the queue and shows the payment sheet.
+    /// The customer wants the product or the item. For a product, StoreKit adds a payment to the queue and shows the
+    /// payment sheet. An item is bought at once at the price on the page.
     case buy
 }
 
@@ -73,6 +115,11 @@ public struct TerminalStorePresenter: StorePresenter {
         return page.isForSale && (line == "b" || line == "buy") ? .buy : .done
     }
 
+    /// Prints the sentence.
+    public func tell(_ sentence: String) async {
+        TerminalPaymentSheet.say("  \(TerminalPaymentSheet.printable(sentence))\n")
+    }
+
     /// Asks for 1 to 5 stars. Any other answer is "not now". Does nothing without a terminal.
     public func askForReview(ofApp bundleIdentifier: String) async -> Int? {
         guard TerminalPaymentSheet.hasTerminal else { return nil }
@@ -88,9 +135,48 @@ public struct TerminalStorePresenter: StorePresenter {
 
     static func text(of page: StoreProductPage) -> String {
         let app = TerminalPaymentSheet.printable(page.appName ?? page.bundleIdentifier)
+        if let item = page.item, page.product == nil {
+            let price = item.isOwned ? "owned" : item.formattedPrice ?? ""
+            return """
+
+                  \(TerminalPaymentSheet.printable(item.name))  \(TerminalPaymentSheet.printable(price))
+                  by \(TerminalPaymentSheet.printable(item.creator))
+                  \(TerminalPaymentSheet.printable(item.address))
+
+                """
+        }
         guard let product = page.product else { return "\n  \(app)\n" }
         var lines = ["", "  \(TerminalPaymentSheet.printable(product.name))  \(product.formattedPrice)"]
         if !product.description.isEmpty { lines.append("  \(TerminalPaymentSheet.printable(product.description))") }
         return (lines + ["  from \(app)", ""]).joined(separator: "\n")
+    }
+}
+
+/// Shows the pages of items in a browser: it gives out the page's address, and waits until the customer has bought the
+/// item there or closed the page. Other pages are shown as on a terminal.
+public struct WebStorePresenter: StorePresenter {
+    private let terminal = TerminalStorePresenter()
+    private let open: @Sendable (String) -> Void
+
+    /// Creates a presenter.
+    /// - Parameter open: receives the address of each page, to open or print it.
+    public init(open: @escaping @Sendable (String) -> Void) { self.open = open }
+
+    /// Shows a page that has no page in a browser.
+    public func show(_ page: StoreProductPage) async -> StoreProductPageAnswer { await terminal.show(page) }
+
+    /// Gives out the address, and waits for the end.
+    public func show(
+        _ page: StoreProductPage, until ended: @escaping @Sendable () async -> Void
+    ) async -> StoreProductPageAnswer {
+        guard let item = page.item else { return await terminal.show(page) }
+        open(item.address)
+        await ended()
+        return .done
+    }
+
+    /// Asks on the terminal.
+    public func askForReview(ofApp bundleIdentifier: String) async -> Int? {
+        await terminal.askForReview(ofApp: bundleIdentifier)
     }
 }
