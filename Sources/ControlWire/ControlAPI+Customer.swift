@@ -19,12 +19,16 @@ extension ControlAPI {
         public var currency: String
         /// The transaction that the request names, then every other delivery of the same purchase.
         public var transactions: [Transaction]
+        /// The number of the storefront's item whose purchase was refunded; nil for a product. An item's purchase has
+        /// no ``transactions``.
+        public var item: Int64?
 
         /// Creates the result.
-        public init(amount: String, currency: String, transactions: [Transaction]) {
+        public init(amount: String, currency: String, transactions: [Transaction], item: Int64? = nil) {
             self.amount = amount
             self.currency = currency
             self.transactions = transactions
+            self.item = item
         }
     }
 

@@ -94,6 +94,27 @@ struct VisitTests {
         #expect(try await post(server, opened.url + "/done", "").text.contains("You can return to the app."))
     }
 
+    @Test func anItemIsRefundedOnTheControlPort() async throws {
+        try await with { server in
+            let token = try await server.signIn().token
+            let bought = try await server.device(
+                .buyItem, token: token, body: ItemPurchaseMessage(item: 1002, idempotencyKey: UUID())
+            ).decoded(OwnedItem.self)
+            #expect(bought.name == "First Branch" && bought.kind == "song" && bought.price.milliunits == 690)
+            let path = "/control/v1/sandbox/transactions/\(bought.transactionID)/refund"
+            let refunded = try await server.control("POST", path, #"{"reason":"app"}"#)
+            #expect(
+                try refunded.decoded(ControlAPI.Refunded.self)
+                    == ControlAPI.Refunded(amount: "0.69", currency: "USD", transactions: [], item: 1002))
+            #expect(try await server.control("POST", path, "{}").status == 409)
+            let unknown = try await server.control(
+                "POST", "/control/v1/sandbox/transactions/2000000000000001/refund", "{}")
+            #expect(unknown.status == 404 && unknown.code == "unknown_transaction")
+            #expect(
+                try await server.device(.library(after: nil), token: token).decoded(LibraryResponse.self).items == [])
+        }
+    }
+
     @Test func closingThePageEndsTheWait() async throws {
         try await with { server in
             let token = try await server.signIn().token
@@ -135,8 +156,15 @@ struct VisitTests {
             ).decoded(SignInResponse.self).token
             #expect(try await server.device(.visit(opened.id, wait: nil), token: eve).status == 404)
             #expect(try await server.device(.openVisit, token: nil, body: VisitRequest(item: 1002)).status == 401)
+            // Nor does another device of the same account, and the address ends with the sign-in.
+            let second = try await server.signIn().token
+            #expect(try await server.device(.visit(opened.id, wait: nil), token: second).status == 404)
+            #expect(try await server.send("GET", opened.url).status == 200)
+            #expect(try await server.device(.signOut, token: token).status == 204)
+            #expect(try await server.send("GET", opened.url).status == 404)
+            #expect(try await Self.post(server, opened.url + "/buy", "key=\(key)&price=690").status == 404)
             for item in [5, -1, Int64.max] {
-                let refused = try await server.device(.openVisit, token: token, body: VisitRequest(item: item))
+                let refused = try await server.device(.openVisit, token: second, body: VisitRequest(item: item))
                 #expect(refused.status == 404 && refused.code == "not_found")
             }
         }
@@ -146,12 +174,12 @@ struct VisitTests {
         let start = ContinuousClock.now
         let time = MovableTime(start)
         let board = VisitBoard(now: { time.value })
-        let visit = Visit(environment: .sandbox, accountID: "a", item: 1)
+        let visit = Visit(environment: .sandbox, accountID: "a", token: "t", item: 1)
         let first = board.open(visit)
         #expect(board.visit(first) != nil && first.count == 32)
         let others = (1...VisitBoard.mostOfAccount).map { _ in board.open(visit) }
         #expect(board.visit(first) == nil && others.allSatisfy { board.visit($0) != nil })
-        let other = board.open(Visit(environment: .production, accountID: "a", item: 1))
+        let other = board.open(Visit(environment: .production, accountID: "a", token: "t", item: 1))
         #expect(board.visit(others[0]) != nil && board.visit(other) != nil)
         time.value = start + VisitBoard.lifetime
         #expect(board.visit(other) == nil)

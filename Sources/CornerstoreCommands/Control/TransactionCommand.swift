@@ -18,7 +18,7 @@ struct TransactionCommand: AsyncParsableCommand {
             abstract: "Refund a transaction. Receipts then show its cancellation date.",
             discussion: """
                 The refund includes every delivery of the purchase, and the customer can buy the product again. The app is notified at its
-                next launch.
+                next launch. The purchase of an item of the storefront is refunded likewise; “cornerstore library” has its transaction.
 
                   cornerstore transaction refund 2000000000000123
                   cornerstore transaction refund 2000000000000123 --reason app
@@ -35,6 +35,9 @@ struct TransactionCommand: AsyncParsableCommand {
             let refunded: ControlAPI.Refunded = try await control.client().send(
                 .refund(environment.environment, id: id), ControlAPI.Refund(reason: reason.rawValue))
             try Console.current.report(refunded, json: output.json) { style in
+                if let item = refunded.item {
+                    return style.good("Refunded.") + " \(refunded.amount) \(refunded.currency) for the item \(item)."
+                }
                 let products = refunded.transactions.prefix(1).map(\.productId)
                 let ids = refunded.transactions.map(\.transactionId)
                 return style.good("Refunded.")

@@ -32,7 +32,16 @@ extension ControlController {
         guard let reason = RevocationReason.allCases.first(where: { $0.name == name }) else {
             throw StoreError(.invalidRequest, "“reason” must be “app” or “other”.")
         }
-        return try .json(ControlAPI.Refunded(try await store.refund(id, reason: reason)))
+        do {
+            return try .json(ControlAPI.Refunded(try await store.refund(id, reason: reason)))
+        } catch let error as StoreError where error.code == .unknownTransaction {
+            // The purchases of items have their identifiers from the same series.
+            let purchase = try await store.refundItem(id, reason: reason)
+            return try .json(
+                ControlAPI.Refunded(
+                    amount: purchase.price.decimal, currency: purchase.price.currency, transactions: [],
+                    item: purchase.item))
+        }
     }
 
     @Sendable private func promote(

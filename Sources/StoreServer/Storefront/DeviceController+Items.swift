@@ -36,7 +36,9 @@ extension DeviceController {
         }
         let id = visits.board.open(
             Visit(
-                environment: store.environment, accountID: account.accountID, item: item.number,
+                environment: store.environment, accountID: account.accountID,
+                token: request.bearerToken.map(String.init) ?? "",
+                item: item.number,
                 promoted: body.productID))
         let price = item.price(in: storefront)
         return try .json(
@@ -48,9 +50,9 @@ extension DeviceController {
     }
 
     @Sendable func visit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        let account = try await signedIn(request)
+        _ = try await signedIn(request)
         let id = context.parameters.get("id") ?? ""
-        guard let visit = visits.board.visit(id), visit.accountID == account.accountID,
+        guard let visit = visits.board.visit(id), visit.token == request.bearerToken.map(String.init),
             visit.environment == store.environment
         else { throw StoreError(.notFound, "This page has expired.") }
         let wait = request.uri.queryParameters["wait"].flatMap { Int($0) } ?? 0

@@ -8,6 +8,8 @@ import Synchronization
 struct Visit: Sendable {
     var environment: StoreEnvironment
     var accountID: AccountID
+    /// The token of the device. The visit ends with it, when the device signs out or the account is locked.
+    var token: String
     var item: Int64
     /// The in-app purchase to show first.
     var promoted: ProductID?

@@ -60,11 +60,16 @@ struct VisitController: Sendable {
     private func place(_ context: StoreRequestContext) async throws -> Place {
         guard let id = context.parameters.get("id"), let visit = visits.board.visit(id),
             let store = stores.first(where: { $0.environment == visit.environment }),
-            let account = try await store.accounts.account(visit.accountID), !account.isLocked,
+            let account = try await Self.account(visit, store),
             let storefront = Storefront.named(account.storefront), let item = try pages.index.value.item(visit.item),
             item.availability.includes(storefront)
         else { throw GoneVisit() }
         return Place(id: id, visit: visit, store: store, account: account, storefront: storefront, item: item)
+    }
+
+    /// The account that the visit's device is signed in with; nil when it no longer is.
+    private static func account(_ visit: Visit, _ store: Store) async throws -> Account? {
+        do { return try await store.accounts.account(token: visit.token) } catch is StoreError { return nil }
     }
 
     private func form(_ request: Request) async throws -> QueryParameters {
