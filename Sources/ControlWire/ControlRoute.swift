@@ -79,6 +79,9 @@ public enum ControlRoute: Sendable, Hashable {
     /// is ``ControlAPI/ContentVersion``.
     case step(ContentStepName, version: UUID)
 
+    /// Lists the views of an item's page by campaign: ``ControlAPI/CampaignViews``.
+    case campaigns(item: Int64)
+
     // The routes of reviews, which both environments share.
     /// Lists reviews, the last changed first: ``ControlAPI/Review``. `after` is the cursor of the last one of the list
     /// before.
@@ -218,6 +221,7 @@ public enum ControlRoute: Sendable, Hashable {
                     (.item, item.map(String.init)), (.hidden, hidden.map(String.init)), (.after, after),
                     (.limit, limit.map(String.init)),
                 ])
+        case .campaigns(let item): Line(.get, "/control/v1/items/{id}/campaigns", [(.id, String(item))])
         case .review(let id): Line(.get, "/control/v1/reviews/{id}", [(.id, id.uuidString)])
         case .answerReview(let id): Line(.put, "/control/v1/reviews/{id}/answer", [(.id, id.uuidString)])
         case .removeReviewAnswer(let id): Line(.delete, "/control/v1/reviews/{id}/answer", [(.id, id.uuidString)])
@@ -260,7 +264,8 @@ public enum ControlRoute: Sendable, Hashable {
             .decline(.sandbox, key: UUID()), .resolve(.sandbox, key: UUID()), .promote(.sandbox),
             .priceIncreases(.sandbox, account: ""), .increasePrice(.sandbox), .codes(.sandbox), .addCode(.sandbox),
             .content(), .setHosting, .setContentRule, .beginUpload, .upload(UUID()), .appendToUpload(UUID(), offset: 0),
-            .cancelUpload(UUID()), .completeUpload(UUID()), .reviews(), .review(UUID()), .answerReview(UUID()),
+            .cancelUpload(UUID()), .completeUpload(UUID()), .campaigns(item: 1), .reviews(), .review(UUID()),
+            .answerReview(UUID()),
             .removeReviewAnswer(UUID()), .hideReview(UUID()), .unhideReview(UUID()),
         ] + ContentStepName.allCases.map { .step($0, version: UUID()) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer("")].map { .sheet($0) }

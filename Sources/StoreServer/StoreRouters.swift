@@ -32,13 +32,15 @@ public enum StoreRouters {
     /// - Parameters:
     ///   - pages: makes the items' pages.
     ///   - reviews: the ratings and reviews.
+    ///   - campaigns: counts the views that campaigns led to.
     ///   - visits: the pages that devices opened.
     ///   - stores: the stores whose customers buy on these pages.
     ///   - searches: the rate limit on searches and lookups; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download a preview.
     public static func storefrontRouter(
-        _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, visits: VisitDesk, stores: [Store],
+        _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, campaigns: Campaigns, visits: VisitDesk,
+        stores: [Store],
         searches: SearchLimit? = nil, isBehindProxy: Bool = false, patience: StallWatch.Rule = .usual
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
@@ -49,7 +51,7 @@ public enum StoreRouters {
         let search = SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy)
         search.addRoutes(to: router)
         VisitController(pages: pages, reviews: reviews, visits: visits, stores: stores).addRoutes(to: router)
-        PageController(pages: pages, search: search, reviews: reviews).addRoutes(to: router)
+        PageController(pages: pages, search: search, reviews: reviews, campaigns: campaigns).addRoutes(to: router)
         PictureController(items: pages.index, pictures: ItemPictures()).addRoutes(to: router)
         PreviewController(items: pages.index, patience: patience).addRoutes(to: router)
         return router
@@ -62,6 +64,7 @@ public enum StoreRouters {
     ///   - patience: the lowest rate at which a client may upload content.
     public static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, reviews: Reviews,
+        campaigns: Campaigns,
         adminToken: String?, patience: StallWatch.Rule = .usual
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
@@ -73,6 +76,7 @@ public enum StoreRouters {
         let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })
         ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
         ReviewControlController(reviews: reviews).addRoutes(to: router)
+        CampaignControlController(campaigns: campaigns).addRoutes(to: router)
         if let desk { ContentControlController(desk: desk, patience: patience).addRoutes(to: router) }
         SheetController(board: SheetBoard(now: { .now })).addRoutes(to: router)
         return router

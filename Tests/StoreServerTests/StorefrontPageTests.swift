@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import ControlWire
 import Foundation
 import NIOCore
 import Store
@@ -90,6 +91,23 @@ import Testing
             let style = try #require(html.firstMatch(of: /href="(\/assets\/[^"]+)"/)?.1)
             let (status, headers, _) = try await get(store + style)
             #expect(status == 200 && headers["content-type"] == "text/css; charset=utf-8")
+        }
+    }
+
+    @Test func campaignsAreCounted() async throws {
+        try await TemporaryDirectory.with { directory in
+            let catalog = directory.url.appendingPathComponent("catalog.yaml")
+            try Data((RunningServer.catalogText + Self.items).utf8).write(to: catalog)
+            try await RunningServer.with(directory.url) { server in
+                for query in ["?ct=spring&at=11l", "?mt=8&ct=spring&at=11l", "", "?ct=%00"] {
+                    #expect(try await get("\(server.addresses.storefront)/us/app/id1000\(query)").status == 200)
+                }
+                let views = try await server.control("GET", "/control/v1/items/1000/campaigns")
+                    .decoded([ControlAPI.CampaignViews].self)
+                #expect(views.map(\.campaign) == ["spring"] && views.map(\.affiliate) == ["11l"])
+                #expect(views.map(\.views) == [2])
+                #expect(try await server.control("GET", "/control/v1/items/x/campaigns").status == 400)
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlWire
 import CornerstoreEncoding
 import Foundation
 import Store
@@ -6,8 +7,9 @@ import Store
 /// `cornerstore item`: finds the storefront's items.
 struct ItemCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "item", abstract: "Find the numbers of apps, songs, films, episodes and books.",
-        subcommands: [Find.self], defaultSubcommand: Find.self)
+        commandName: "item",
+        abstract: "Find the numbers of apps, songs, films, episodes and books, and count their campaigns.",
+        subcommands: [Find.self, Campaigns.self], defaultSubcommand: Find.self)
 
     struct Find: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -66,6 +68,40 @@ struct ItemCommand: AsyncParsableCommand {
 
         /// The entities of all kinds of items.
         private static let entities = "software,macSoftware,song,album,movie,tvEpisode,tvSeason,ebook"
+    }
+}
+
+extension ItemCommand {
+    struct Campaigns: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List how often campaigns led to an item's page.",
+            discussion: """
+                A link's parameters at (affiliate), ct (campaign) and pt (provider) are counted by day.
+
+                  cornerstore item campaigns 1400000001
+                  cornerstore item campaigns 1400000001 --json
+                """)
+
+        @Argument(help: "The item's number.")
+        var number: Int64
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let views: [ControlAPI.CampaignViews] = try await control.client().send(.campaigns(item: number))
+            try Console.current.report(views, json: output.json) { style in
+                guard !views.isEmpty else { return "No campaign has led to this item's page." }
+                return Table(
+                    heading: ["day", "affiliate", "campaign", "provider", "views"],
+                    rows: views.map { row in
+                        [
+                            row.day, row.affiliate ?? "", row.isRest ? "all others" : row.campaign ?? "",
+                            row.provider ?? "", String(row.views),
+                        ]
+                    }
+                ).text(style)
+            }
+        }
     }
 }
 

@@ -146,5 +146,6 @@ public enum AppSchema {
         hostedContent,
         uploadPlaces,
         reviews,
+        campaigns,
     ]
 }

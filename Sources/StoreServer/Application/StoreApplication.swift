@@ -36,6 +36,8 @@ public struct StoreApplication: Sendable {
     public let desk: ContentDesk
     /// The ratings and reviews of the storefront's items.
     public let reviews: Reviews
+    /// The views of items' pages that campaigns led to.
+    public var campaigns: Campaigns { Campaigns(databases) }
 
     private let directory: DataDirectory
     private let databases: StoreDatabases
@@ -189,6 +191,7 @@ public struct StoreApplication: Sendable {
                 .control,
                 StoreRouters.controlRouter(
                     [sandbox, production], apps: apps, catalog: catalog, desk: desk, reviews: reviews,
+                    campaigns: campaigns,
                     adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
             server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
             server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
@@ -220,7 +223,8 @@ public struct StoreApplication: Sendable {
             index: items, catalog: catalog, templates: try PageTemplates.embedded.get(), prices: visits.prices,
             rating: rating)
         return StoreRouters.storefrontRouter(
-            finder, pages: pages, reviews: reviews, visits: visits, stores: [sandbox, production],
+            finder, pages: pages, reviews: reviews, campaigns: campaigns, visits: visits,
+            stores: [sandbox, production],
             searches: configuration.searchRate.map { SearchLimit($0) },
             isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
     }

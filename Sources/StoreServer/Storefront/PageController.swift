@@ -1,4 +1,5 @@
 import ConsolePages
+import Foundation
 import HTTPSupport
 import HTTPTypes
 import Hummingbird
@@ -12,6 +13,7 @@ struct PageController: Sendable {
     let pages: ItemPages
     let search: SearchController
     let reviews: Reviews
+    let campaigns: Campaigns
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         let style = pages.templates.stylesheet
@@ -73,6 +75,10 @@ struct PageController: Sendable {
                 return try missing(
                     "This item is not available in the storefront \(storefront.countryCode).", storefront)
             }
+            if let campaign = Campaign(QueryParameters(query: request.uri.query ?? "")) {
+                // A page is worth more than its count.
+                try? await campaigns.count(campaign, of: item.number, at: Self.now)
+            }
             var page = try pages.page(of: item, in: storefront)
             let after = QueryParameters(query: request.uri.query ?? "")["reviews"].flatMap { ReviewCursor($0) }
             let found = try await reviews.page(
@@ -81,6 +87,8 @@ struct PageController: Sendable {
             return try response(page)
         }
     }
+
+    private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
     /// The part of the query that names an item in a collection.
     private static func kept(_ request: Request) -> String {
