@@ -346,7 +346,7 @@ public struct PageReviewing: Sendable {
     public var title: String
     /// The present text.
     public var text: String
-    /// The address that removes the review; nil when there is none.
+    /// The address of the form that removes the review; nil before the customer has written one.
     public var removal: String?
 
     /// Creates it.

@@ -113,7 +113,7 @@ public struct CatalogItem: Sendable, Hashable {
         Self.best(texts, languages, locale: \.locale) ?? ItemText(locale: "en", name: String(number))
     }
 
-    /// The text that suits a reader best; the first if none is in a wanted language, nil if there is none.
+    /// The text in the first wanted language that has one, or else the first text. Nil without texts.
     static func best<Text>(_ texts: [Text], _ languages: [String], locale: (Text) -> String) -> Text? {
         guard texts.count > 1 else { return texts.first }
         for wanted in languages.lazy.compactMap({ LanguageTag($0) }) {

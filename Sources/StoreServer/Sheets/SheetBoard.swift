@@ -10,9 +10,6 @@ final class SheetBoard: Sendable {
     static let lifetime = Duration.seconds(600)
     /// How long a device can fetch an answer again after the first time, in case the response was lost.
     static let answerLifetime = Duration.seconds(60)
-    /// The largest number of requests that may wait for one answer. A further request releases the one that has waited
-    /// longest.
-    private static let mostWaiters = 4
 
     private struct Entry {
         var question: SheetQuestion
@@ -21,7 +18,6 @@ final class SheetBoard: Sendable {
         var end: ContinuousClock.Instant
         var reply: SheetReply?
         var wasGiven = false
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
 
         /// Whether the sheet can be dropped for a new one: its answer was delivered, or it is only a notice.
         var canGiveWay: Bool { wasGiven || question.kind == .notice }
@@ -38,6 +34,7 @@ final class SheetBoard: Sendable {
     }
 
     private let state = Mutex(State())
+    private let polls = LongPolls()
     private let now: @Sendable () -> ContinuousClock.Instant
 
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
@@ -64,9 +61,9 @@ final class SheetBoard: Sendable {
             if hasRoom {
                 state.entries[id] = Entry(question: question, number: state.number(), end: now + Self.lifetime)
             }
-            return (hasRoom, gone.values.flatMap(\.waiters.values))
+            return (hasRoom, gone.keys)
         }
-        for waiter in gone { waiter.resume() }
+        polls.release(gone)
         return isPosted ? id : nil
     }
 
@@ -81,17 +78,13 @@ final class SheetBoard: Sendable {
     /// Stores the first answer. Returns false when the question has an answer already or has expired.
     func answer(_ id: String, _ reply: SheetReply) -> Bool {
         let now = now()
-        let waiters: [CheckedContinuation<Void, Never>]? = state.withLock { state in
-            guard var entry = state.entries[id], entry.end > now, entry.reply == nil else { return nil }
-            let waiters = Array(entry.waiters.values)
-            entry.reply = reply
-            entry.waiters = [:]
-            state.entries[id] = entry
-            return waiters
+        let isFirst = state.withLock { state in
+            guard let entry = state.entries[id], entry.end > now, entry.reply == nil else { return false }
+            state.entries[id]?.reply = reply
+            return true
         }
-        guard let waiters else { return false }
-        for waiter in waiters { waiter.resume() }
-        return true
+        if isFirst { polls.release([id]) }
+        return isFirst
     }
 
     /// The result of asking for an answer.
@@ -104,39 +97,8 @@ final class SheetBoard: Sendable {
     /// The answer, after waiting up to `time` for it. A zero time does not wait. The answer can be fetched again for
     /// ``answerLifetime``.
     func outcome(_ id: String, waiting time: Duration) async -> Outcome {
-        guard time > .zero, case .waiting = give(id) else { return give(id) }
-        let number = state.withLock { $0.number() }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.answered(id, number) }
-            group.addTask { try? await Task.sleep(for: time) }
-            // The first task to end cancels the other.
-            await group.next()
-            group.cancelAll()
-        }
+        if time > .zero { await polls.wait(for: id, upTo: time) { self.question(id) != nil } }
         return give(id)
-    }
-
-    /// Waits until the question is answered or dropped, or the task is cancelled.
-    private func answered(_ id: String, _ number: Int) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let released: CheckedContinuation<Void, Never>? = state.withLock { state in
-                    guard var entry = state.entries[id], entry.reply == nil, !Task.isCancelled else {
-                        return continuation
-                    }
-                    var longest: CheckedContinuation<Void, Never>?
-                    if entry.waiters.count >= Self.mostWaiters, let first = entry.waiters.keys.min() {
-                        longest = entry.waiters.removeValue(forKey: first)
-                    }
-                    entry.waiters[number] = continuation
-                    state.entries[id] = entry
-                    return longest
-                }
-                released?.resume()
-            }
-        } onCancel: {
-            state.withLock { $0.entries[id]?.waiters.removeValue(forKey: number) }?.resume()
-        }
     }
 
     private func give(_ id: String) -> Outcome {

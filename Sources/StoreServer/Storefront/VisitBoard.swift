@@ -24,14 +24,11 @@ final class VisitBoard: Sendable {
     static let (most, mostOfAccount) = (4_096, 16)
     /// How long a page can be used.
     static let lifetime = Duration.seconds(1_800)
-    /// The most requests that may wait for the end of one visit.
-    private static let mostWaiters = 4
 
     private struct Entry {
         var visit: Visit
         var number: Int
         var end: ContinuousClock.Instant
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     }
 
     private struct State {
@@ -45,6 +42,7 @@ final class VisitBoard: Sendable {
     }
 
     private let state = Mutex(State())
+    private let polls = LongPolls()
     private let now: @Sendable () -> ContinuousClock.Instant
 
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
@@ -64,9 +62,9 @@ final class VisitBoard: Sendable {
             if let oldest = crowd.min(by: { $0.value.number < $1.value.number }) { gone[oldest.key] = oldest.value }
             for key in gone.keys { state.entries[key] = nil }
             state.entries[id] = Entry(visit: visit, number: state.number(), end: now + Self.lifetime)
-            return gone.values.flatMap(\.waiters.values)
+            return gone.keys
         }
-        for waiter in gone { waiter.resume() }
+        polls.release(gone)
         return id
     }
 
@@ -78,51 +76,15 @@ final class VisitBoard: Sendable {
 
     /// Tells the device how a visit went. A bought item stays bought when the page is closed.
     func end(_ id: String, _ outcome: VisitState) {
-        let waiters = state.withLock { state in
-            guard var entry = state.entries[id] else { return [CheckedContinuation<Void, Never>]() }
-            if entry.visit.state == .open { entry.visit.state = outcome }
-            let waiters = Array(entry.waiters.values)
-            entry.waiters = [:]
-            state.entries[id] = entry
-            return waiters
+        state.withLock { state in
+            if state.entries[id]?.visit.state == .open { state.entries[id]?.visit.state = outcome }
         }
-        for waiter in waiters { waiter.resume() }
+        polls.release([id])
     }
 
     /// The state of a visit, after waiting up to `time` for its end; nil when it is unknown or has expired.
     func state(_ id: String, waiting time: Duration) async -> VisitState? {
-        guard time > .zero, visit(id)?.state == .open else { return visit(id)?.state }
-        let number = state.withLock { $0.number() }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.ended(id, number) }
-            group.addTask { try? await Task.sleep(for: time) }
-            // The first task to end cancels the other.
-            await group.next()
-            group.cancelAll()
-        }
+        if time > .zero { await polls.wait(for: id, upTo: time) { self.visit(id)?.state == .open } }
         return visit(id)?.state
-    }
-
-    /// Waits until the visit ends or is dropped, or the task is cancelled.
-    private func ended(_ id: String, _ number: Int) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let released: CheckedContinuation<Void, Never>? = state.withLock { state in
-                    guard var entry = state.entries[id], entry.visit.state == .open, !Task.isCancelled else {
-                        return continuation
-                    }
-                    var longest: CheckedContinuation<Void, Never>?
-                    if entry.waiters.count >= Self.mostWaiters, let first = entry.waiters.keys.min() {
-                        longest = entry.waiters.removeValue(forKey: first)
-                    }
-                    entry.waiters[number] = continuation
-                    state.entries[id] = entry
-                    return longest
-                }
-                released?.resume()
-            }
-        } onCancel: {
-            state.withLock { $0.entries[id]?.waiters.removeValue(forKey: number) }?.resume()
-        }
     }
 }

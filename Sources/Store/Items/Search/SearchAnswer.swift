@@ -39,8 +39,8 @@ public struct SearchAnswer: Sendable, Equatable {
         return end + callback.utf8 + "(".utf8 + json + ");".utf8 + end
     }
 
-    /// The function that an answer calls, or nil for plain JSON. A name that is none is ignored, so that no text of a
-    /// link runs as a script.
+    /// The JavaScript function that the answer calls (JSONP); nil for plain JSON. An invalid name is ignored, so that a
+    /// link cannot make a browser run its text as a script.
     static func callback(_ parameters: QueryParameters) -> String? {
         guard let name = parameters["callback"], (1...128).contains(name.utf8.count),
             name.utf8.allSatisfy({ byte in
