@@ -205,6 +205,21 @@ struct StorePagesTests {
         #expect(device.store.change { $0.itemsBought }.isEmpty)
     }
 
+    @Test func `a lost answer is not told as a purchase that failed`() async throws {
+        device.store.change { $0.visits[40] = Self.song }
+        device.store.failNext("buyItem", .lostAnswer)
+        let presenter = RecordedPresenter(.buy)
+        let delegate = Delegate()
+        let page = SKStoreProductViewController(engine: launch(presenter))
+        page.delegate = delegate
+        #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await delegate.wait()
+        #expect(device.store.change { $0.itemsBought } == [40])
+        #expect(
+            presenter.lines.last == "The store did not answer. Open the page again to see whether you own First Branch."
+        )
+    }
+
     @Test(arguments: [VisitState.bought, .closed])
     func `a page in a browser is over when the customer has bought or closed it`(_ end: VisitState) async throws {
         device.store.change {

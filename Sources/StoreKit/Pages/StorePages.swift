@@ -89,9 +89,15 @@ extension StoreKitEngine {
             try await session.buy(item, agreed: visit.amount)
             await pages.presenter.tell("Bought \(visit.name).")
         } catch {
-            let reason = if case .refused(let refusal) = error { refusal.message } else { "The store did not answer." }
-            await pages.presenter.tell("\(visit.name) was not bought. \(reason)")
-            diagnostics("the item \(item) was not bought: \(error)")
+            let sentence =
+                switch error {
+                case .refused(let refusal): "\(visit.name) was not bought. \(refusal.message)"
+                case .notSignedIn: "\(visit.name) was not bought, because nobody is signed in."
+                // The store may have recorded the purchase. Buying again is safe: an owned item is not charged again.
+                case .unreachable: "The store did not answer. Open the page again to see whether you own \(visit.name)."
+                }
+            await pages.presenter.tell(sentence)
+            diagnostics("buying the item \(item) failed: \(error)")
         }
     }
 
