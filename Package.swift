@@ -45,6 +45,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
         // HTTPSupport: ConnectionChannel adds handlers to the pipeline that HTTP1Channel makes, and they rely on when
         // Hummingbird closes a connection. HTTPProblem reads the request's id from the logger.
         .package(url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1")),
@@ -55,6 +56,7 @@ let package = Package(
         // a download has not written yet in memory without limit, and deadlocks when requests are cancelled.
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
@@ -308,6 +310,8 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -340,6 +344,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -628,7 +634,8 @@ let package = Package(
 /// them.
 let serverPackages: Set = [
     "hummingbird", "jwt-kit", "swift-argument-parser", "swift-configuration", "swift-http-types", "swift-log",
-    "swift-metrics", "swift-mustache", "swift-nio-extras", "swift-service-lifecycle", "Yams",
+    "swift-metrics", "swift-mustache", "swift-nio-extras", "swift-service-lifecycle", "swift-subprocess",
+    "swift-system", "Yams",
 ]
 for target in package.targets {
     target.dependencies = target.dependencies.map { dependency in

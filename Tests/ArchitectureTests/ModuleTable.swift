@@ -94,7 +94,7 @@ struct ModuleTable {
             ],
             outside: [
                 "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",
-                "ServiceLifecycle", "UnixSignals", "Yams",
+                "ServiceLifecycle", "Subprocess", "SystemPackage", "UnixSignals", "Yams",
             ]
         ),
 
@@ -107,7 +107,7 @@ struct ModuleTable {
             ],
             outside: [
                 "ArgumentParser", "AsyncHTTPClient", "Configuration", "Crypto", "Logging", "NIOCore",
-                "ServiceLifecycle", "UnixSignals", "Yams",
+                "ServiceLifecycle", "Subprocess", "SystemPackage", "UnixSignals", "Yams",
             ]
         ),
         "cornerstore": Row(["CornerstoreCommands"], outside: ["NIOCore", "NIOPosix"]),

@@ -1,5 +1,7 @@
 import Foundation
-import Synchronization
+import StoreWire
+import Subprocess
+import SystemPackage
 
 /// A program that runs to its end. Its output is captured.
 struct ChildProcess: Sendable {
@@ -16,64 +18,35 @@ struct ChildProcess: Sendable {
         var errors: String
     }
 
-    /// The maximum length of captured output in bytes. The rest is dropped.
+    /// The maximum length of captured output in bytes.
     private static let outputLimit = 1 << 20
 
     /// Runs the program.
     /// - Parameter limit: the time limit, after which the process is killed.
-    /// - Throws: ``CommandError`` when the program cannot be started or does not end in time.
+    /// - Throws: ``CommandError`` when the program cannot be started, prints too much or does not end in time.
     func run(within limit: Duration) async throws -> Result {
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        process.environment = environment
-        let (input, output, errors) = (Pipe(), Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = errors
-        let (ended, end) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { process in
-            end.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
-            end.finish()
-        }
-        do {
-            try process.run()
-        } catch {
-            throw CommandError(.failed, "Cannot start \(executable.path): \(error.localizedDescription)")
-        }
-        try? input.fileHandleForWriting.write(contentsOf: Data(self.input.utf8))
-        try? input.fileHandleForWriting.close()
-        async let printed = Self.read(output)
-        async let complaints = Self.read(errors)
-        let identifier = process.processIdentifier
-        let alarm = Task {
-            try await Task.sleep(for: limit)
-            kill(identifier, SIGKILL)
-        }
-        var status: Int32 = 0
-        for await code in ended { status = code }
-        alarm.cancel()
-        let result = Result(status: status, output: await printed, errors: await complaints)
-        if status == -SIGKILL {
-            throw CommandError(
-                .failed,
-                "\(executable.lastPathComponent) did not end within \(limit.components.seconds) seconds and was killed."
-            )
-        }
-        return result
+        let late = CommandError(
+            .failed,
+            "\(executable.lastPathComponent) did not end within \(limit.components.seconds) seconds and was killed.")
+        return try await withTimeLimit(limit, else: late) { try await run() }
     }
 
-    private static func read(_ pipe: Pipe) async -> String {
-        let file = pipe.fileHandleForReading
-        return await withCheckedContinuation { continuation in
-            let thread = Thread {
-                var bytes = Data()
-                while let part = try? file.read(upToCount: 1 << 16), !part.isEmpty {
-                    if bytes.count < outputLimit { bytes += part }
-                }
-                continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
-            }
-            thread.start()
+    private func run() async throws -> Result {
+        let variables = environment.map { (Environment.Key(stringLiteral: $0), $1) }
+        let ended: ExecutionResult<Void, StringOutput<UTF8>, StringOutput<UTF8>>
+        do {
+            ended = try await Subprocess.run(
+                .path(FilePath(executable.path)), arguments: Arguments(arguments),
+                environment: .custom(Dictionary(uniqueKeysWithValues: variables)), input: .string(input),
+                output: .string(limit: Self.outputLimit), error: .string(limit: Self.outputLimit))
+        } catch let error as SubprocessError {
+            throw CommandError(.failed, "Cannot run \(executable.path): \(error)")
         }
+        let status =
+            switch ended.terminationStatus {
+            case .exited(let code): code
+            case .signaled(let signal): -signal
+            }
+        return Result(status: status, output: ended.standardOutput, errors: ended.standardError)
     }
 }

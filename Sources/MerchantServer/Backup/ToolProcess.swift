@@ -1,5 +1,6 @@
 import Foundation
-import Glibc
+import Subprocess
+import SystemPackage
 
 /// Runs other programs to their end.
 enum ToolProcess {
@@ -24,76 +25,80 @@ enum ToolProcess {
     /// task is cancelled.
     /// - Throws: ``MerchantServerError`` `noTools` when a program cannot be started.
     static func run(_ commands: [Command], environment: [String: String]) async throws -> Result {
-        let (output, errors) = (Pipe(), Pipe())
-        var input: Pipe?
-        var running: [Running] = []
-        for (index, command) in commands.enumerated() {
-            let process = Process()
-            process.executableURL = command.program
-            process.arguments = command.arguments
-            process.environment = environment
-            if let input { process.standardInput = input } else { process.standardInput = FileHandle.nullDevice }
-            let next = index == commands.count - 1 ? output : Pipe()
-            process.standardOutput = next
-            // Pass a file handle: with a pipe, the first process to start would close this end for the others.
-            process.standardError = errors.fileHandleForWriting
-            let (endings, end) = AsyncStream.makeStream(of: Int32.self)
-            process.terminationHandler = { process in
-                end.yield(process.terminationReason == .exit ? process.terminationStatus : -1)
-                end.finish()
+        var pipes: [Ends] = []
+        for (index, _) in commands.enumerated() {
+            let input = try pipes.last?.next ?? .open("/dev/null", .readOnly)
+            guard index < commands.count - 1 else {
+                pipes.append(Ends(input: input))
+                break
             }
-            do {
-                try process.run()
-            } catch {
-                for started in running { kill(started.identifier, SIGTERM) }
-                try? errors.fileHandleForWriting.close()
-                throw MerchantServerError(.noTools, "\(command.program.path) cannot be started.")
-            }
-            running.append(
-                Running(
-                    name: command.program.lastPathComponent, identifier: process.processIdentifier, endings: endings))
-            input = next
+            let (next, output) = try FileDescriptor.pipe()
+            pipes.append(Ends(input: input, output: output, next: next))
         }
-        try? errors.fileHandleForWriting.close()
-        let started = running
-        return try await withTaskCancellationHandler {
-            async let words = read(output.fileHandleForReading)
-            async let complaints = read(errors.fileHandleForReading)
-            let (printed, complained) = await (words, complaints)
-            var failed: String?
-            for program in started {
-                var status: Int32 = -1
-                for await ending in program.endings { status = ending }
-                if status != 0 { failed = failed ?? program.name }
+        let endings = try await withThrowingTaskGroup(of: (Int, Ending).self) { group in
+            for (index, (command, ends)) in zip(commands, pipes).enumerated() {
+                group.addTask { (index, try await end(of: command, environment, ends)) }
             }
-            try Task.checkCancellation()
-            return Result(failed: failed, output: printed, errors: complained)
-        } onCancel: {
-            for program in started { kill(program.identifier, SIGTERM) }
+            var endings: [(Int, Ending)] = []
+            for try await ending in group { endings.append(ending) }
+            return endings.sorted { $0.0 < $1.0 }.map(\.1)
         }
+        try Task.checkCancellation()
+        return Result(
+            failed: zip(commands, endings).first { !$1.succeeded }?.0.program.lastPathComponent,
+            output: endings.last?.output ?? "", errors: endings.map(\.errors).joined())
     }
 
-    private struct Running: Sendable {
-        var name: String
-        var identifier: Int32
-        var endings: AsyncStream<Int32>
+    /// The descriptors of a program. The program closes the ones that it uses.
+    private struct Ends: Sendable {
+        var input: FileDescriptor
+        /// Nil for the last program, whose output is read.
+        var output: FileDescriptor?
+        /// The other end of `output`: the next program's input.
+        var next: FileDescriptor?
+    }
+
+    private struct Ending: Sendable {
+        var succeeded: Bool
+        var output = ""
+        var errors: String
+    }
+
+    private static func end(
+        of command: Command, _ environment: [String: String], _ ends: Ends
+    ) async throws -> Ending {
+        var options = PlatformOptions()
+        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(10))]
+        let variables = environment.map { (Environment.Key(stringLiteral: $0), $1) }
+        let configuration = Configuration(
+            executable: .path(FilePath(command.program.path)), arguments: Arguments(command.arguments),
+            environment: .custom(Dictionary(uniqueKeysWithValues: variables)), platformOptions: options)
+        let input = FileDescriptorInput.fileDescriptor(ends.input, closeAfterSpawningProcess: true)
+        do {
+            guard let output = ends.output else {
+                let last = try await Subprocess.run(configuration, input: input, output: .sequence, error: .sequence) {
+                    async let output = beginning(of: $0.standardOutput)
+                    return (errors: try await beginning(of: $0.standardError), output: try await output)
+                }
+                let (errors, printed) = last.closureResult
+                return Ending(succeeded: last.terminationStatus.isSuccess, output: printed, errors: errors)
+            }
+            let result = try await Subprocess.run(
+                configuration, input: input, output: .fileDescriptor(output, closeAfterSpawningProcess: true),
+                error: .sequence
+            ) { try await beginning(of: $0.standardError) }
+            return Ending(succeeded: result.terminationStatus.isSuccess, errors: result.closureResult)
+        } catch let error as SubprocessError where error.code == .executableNotFound || error.code == .spawnFailed {
+            throw MerchantServerError(.noTools, "\(command.program.path) cannot be started.")
+        }
     }
 
     /// Reads a stream to its end, and keeps its beginning.
-    private static func read(_ handle: FileHandle) async -> String {
-        await withCheckedContinuation { continuation in
-            Thread {
-                var bytes: [UInt8] = []
-                var part = [UInt8](repeating: 0, count: 4_096)
-                while true {
-                    let count = Glibc.read(handle.fileDescriptor, &part, part.count)
-                    if count < 0, errno == EINTR { continue }
-                    guard count > 0 else { break }
-                    bytes += part.prefix(min(count, kept - bytes.count))
-                }
-                try? handle.close()
-                continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
-            }.start()
+    private static func beginning(of stream: SubprocessOutputSequence) async throws -> String {
+        var bytes: [UInt8] = []
+        for try await part in stream {
+            part.withUnsafeBytes { bytes += $0.prefix(kept - bytes.count) }
         }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
