@@ -319,6 +319,7 @@ let package = Package(
             name: "CornerstoreCommands",
             dependencies: [
                 "BlobStorage",
+                "ContentDownloads",
                 "ContentPackages",
                 "ControlWire",
                 "CornerstoreEncoding",
