@@ -323,6 +323,7 @@ let package = Package(
             name: "CornerstoreCommands",
             dependencies: [
                 "BlobStorage",
+                "ContentDownloads",
                 "ContentPackages",
                 "ControlWire",
                 "CornerstoreEncoding",

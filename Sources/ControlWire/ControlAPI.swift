@@ -220,11 +220,11 @@ public enum ControlAPI {
         public var originalTransactionId: String
         /// The identifier of the account that bought.
         public var accountId: String
-        /// The app's bundle identifier.
+        /// The app's bundle identifier; empty for an item of the storefront that is no app.
         public var bundleId: String
-        /// The identifier of the product.
+        /// The identifier of the product; `item.1400000004` for an item of the storefront.
         public var productId: String
-        /// The product's kind, such as `consumable`.
+        /// The product's kind, such as `consumable`; `item` for an item of the storefront.
         public var kind: String
         /// How many units were bought.
         public var quantity: Int
@@ -242,12 +242,17 @@ public enum ControlAPI {
         public var revocationDate: String?
         /// The reason of the refund: `app` or `other`.
         public var revocationReason: String?
+        /// The number of the storefront's item; nil for a product.
+        public var item: Int64?
+        /// The item's name; nil for a product, and for an item that is no longer in the catalog.
+        public var name: String?
 
         /// Creates a row.
         public init(
             transactionId: String, originalTransactionId: String, accountId: String, bundleId: String,
             productId: String, kind: String, quantity: Int, price: String, currency: String, purchaseDate: String,
-            expiresDate: String?, finishedDate: String?, revocationDate: String?, revocationReason: String?
+            expiresDate: String?, finishedDate: String?, revocationDate: String?, revocationReason: String?,
+            item: Int64? = nil, name: String? = nil
         ) {
             self.transactionId = transactionId
             self.originalTransactionId = originalTransactionId
@@ -263,6 +268,8 @@ public enum ControlAPI {
             self.finishedDate = finishedDate
             self.revocationDate = revocationDate
             self.revocationReason = revocationReason
+            self.item = item
+            self.name = name
         }
     }
 

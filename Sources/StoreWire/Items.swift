@@ -35,10 +35,13 @@ public struct VisitDescription: Codable, Sendable, Equatable {
     public var amount: Money?
     /// Whether the customer owns the item.
     public var isOwned: Bool
+    /// The files that the item's owner downloads, a whole album's for an album; nil when there are none.
+    public var files: [ItemFileDescription]?
 
     /// Creates a description.
     public init(
-        id: String, url: String, name: String, creator: String, price: String?, amount: Money?, isOwned: Bool
+        id: String, url: String, name: String, creator: String, price: String?, amount: Money?, isOwned: Bool,
+        files: [ItemFileDescription]? = nil
     ) {
         self.id = id
         self.url = url
@@ -47,6 +50,7 @@ public struct VisitDescription: Codable, Sendable, Equatable {
         self.price = price
         self.amount = amount
         self.isOwned = isOwned
+        self.files = files
     }
 }
 
@@ -77,6 +81,29 @@ public struct ItemPurchaseMessage: Codable, Sendable, Equatable {
     }
 }
 
+/// A file that the owner of an item downloads.
+public struct ItemFileDescription: Codable, Sendable, Hashable {
+    /// The number of the item whose file it is: for a file of an album, the song's.
+    public var item: Int64
+    /// The item's name in the account's storefront.
+    public var title: String
+    /// The file's name, such as `first-branch.wav`.
+    public var name: String
+    /// The file's length in bytes.
+    public var length: Int64
+    /// The SHA-256 in lower-case hexadecimal; nil until the store has delivered the file for the first time.
+    public var sha256: String?
+
+    /// Creates a description.
+    public init(item: Int64, title: String, name: String, length: Int64, sha256: String? = nil) {
+        self.item = item
+        self.title = title
+        self.name = name
+        self.length = length
+        self.sha256 = sha256
+    }
+}
+
 /// An item that an account owns.
 public struct OwnedItem: Codable, Sendable, Equatable {
     /// The identifier of its purchase.
@@ -91,10 +118,13 @@ public struct OwnedItem: Codable, Sendable, Equatable {
     public var price: Money
     /// When it was bought, in milliseconds since 1970.
     public var purchaseDate: Int64
+    /// The item's file, or those of an album's songs or a season's episodes; nil when there are none.
+    public var files: [ItemFileDescription]?
 
     /// Creates a description.
     public init(
-        transactionID: TransactionID, item: Int64, name: String?, kind: String?, price: Money, purchaseDate: Int64
+        transactionID: TransactionID, item: Int64, name: String?, kind: String?, price: Money, purchaseDate: Int64,
+        files: [ItemFileDescription]? = nil
     ) {
         self.transactionID = transactionID
         self.item = item
@@ -102,11 +132,12 @@ public struct OwnedItem: Codable, Sendable, Equatable {
         self.kind = kind
         self.price = price
         self.purchaseDate = purchaseDate
+        self.files = files
     }
 
     private enum CodingKeys: String, CodingKey {
         case transactionID = "transactionId"
-        case item, name, kind, price, purchaseDate
+        case item, name, kind, price, purchaseDate, files
     }
 }
 

@@ -47,6 +47,8 @@ public enum StoreRoute: Sendable, Equatable {
     case library(after: TransactionID?)
     /// Buys an item: ``ItemPurchaseMessage``, answered with ``OwnedItem``.
     case buyItem
+    /// Grants the download of an owned item's file: ``ContentGrant``.
+    case itemFile(Int64)
 
     /// The HTTP method of the request.
     public var method: RouteMethod {
@@ -54,13 +56,13 @@ public enum StoreRoute: Sendable, Equatable {
         case .account, .unfinishedTransactions, .notices, .review, .visit, .library: .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
             .promotions, .priceConsents, .redemptions, .content, .writeReview,
-            .openVisit, .buyItem:
+            .openVisit, .buyItem, .itemFile:
             .post
         case .signOut: .delete
         }
     }
 
-    /// The path, with `{id}` in place of a transaction's id.
+    /// The path, with `{id}` in place of an id or an item's number.
     public var template: String {
         switch self {
         case .signIn, .signOut: "/device/v1/session"
@@ -82,6 +84,7 @@ public enum StoreRoute: Sendable, Equatable {
         case .openVisit: "/device/v1/visits"
         case .visit: "/device/v1/visits/{id}"
         case .library, .buyItem: "/device/v1/items"
+        case .itemFile: "/device/v1/items/{id}/file"
         }
     }
 
@@ -90,6 +93,8 @@ public enum StoreRoute: Sendable, Equatable {
         switch self {
         case .finish(let id), .transactionReceipt(let id), .content(let id):
             return template.replacing("{id}", with: id.description)
+        case .itemFile(let item):
+            return template.replacing("{id}", with: String(item))
         case .review(let bundleID):
             return template + "?bundle=" + bundleID.rawValue.percentEncoded
         case .visit(let id, let wait):

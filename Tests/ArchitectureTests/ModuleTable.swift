@@ -101,8 +101,8 @@ struct ModuleTable {
         // On top of them.
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "ContentPackages", "ControlWire", "CornerstoreEncoding", "Database", "HTTPSupport",
-                "Merchant", "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit", "StoreReceipts",
+                "BlobStorage", "ContentDownloads", "ContentPackages", "ControlWire", "CornerstoreEncoding", "Database",
+                "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit", "StoreReceipts",
                 "StoreServer", "StoreWire",
             ],
             outside: [

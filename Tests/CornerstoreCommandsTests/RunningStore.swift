@@ -27,9 +27,14 @@ struct RunningStore: Sendable {
         "referenceName": "Pro", "type": "NonConsumable"}], "settings": {}, "subscriptionGroups": [], "version": {"major": 3, "minor": 0}}
         """
 
-    /// - Parameter yaml: a catalog in our own format; nil for ``catalog``.
-    static func with(yaml: String? = nil, _ body: @Sendable (RunningStore) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - yaml: a catalog in our own format; nil for ``catalog``.
+    ///   - files: the files beside the catalog, by name.
+    static func with(
+        yaml: String? = nil, files: [String: Data] = [:], _ body: @Sendable (RunningStore) async throws -> Void
+    ) async throws {
         try await TemporaryDirectory.with { directory in
+            for (name, bytes) in files { try bytes.write(to: directory.url.appendingPathComponent(name)) }
             let file = directory.url.appendingPathComponent(yaml == nil ? "App.storekit" : "catalog.yaml")
             try Data((yaml ?? catalog).utf8).write(to: file)
             var configuration = StoreServerConfiguration(

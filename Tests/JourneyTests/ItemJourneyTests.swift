@@ -78,4 +78,114 @@ struct ItemJourneyTests {
                 String(decoding: lookup.body, as: UTF8.self).contains("\"averageUserRating\":5, \"userRatingCount\":1"))
         }
     }
+
+    // MARK: Files
+
+    /// Answers pages as the test says, and gives out what it is told.
+    private final class Listener: StorePresenter {
+        private let answer: @Sendable (StoreProductPage) async throws -> StoreProductPageAnswer
+        private let sentences: AsyncStream<String>
+        private let hear: AsyncStream<String>.Continuation
+
+        init(_ answer: @escaping @Sendable (StoreProductPage) async throws -> StoreProductPageAnswer) {
+            self.answer = answer
+            (sentences, hear) = AsyncStream.makeStream()
+        }
+
+        func show(_ page: StoreProductPage) async -> StoreProductPageAnswer { (try? await answer(page)) ?? .done }
+        func tell(_ sentence: String) async { hear.yield(sentence) }
+        func askForReview(ofApp bundleIdentifier: String) async -> Int? { nil }
+
+        /// Waits for a sentence that begins so, and returns its rest.
+        func rest(of beginning: String) async -> String? {
+            for await sentence in sentences where sentence.hasPrefix(beginning) {
+                return String(sentence.dropFirst(beginning.count))
+            }
+            return nil
+        }
+    }
+
+    private static let example = Data((0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) })
+    private static let itemWithFile = items + "\n    file: example.pdf\n"
+
+    private func open(_ device: JourneyDevice, _ listener: Listener) async throws -> StoreKitEngine {
+        var configuration = device.configuration()
+        configuration.presenter = listener
+        let engine = device.launch(configuration)
+        let delegate = Delegate()
+        let page = SKStoreProductViewController(engine: engine)
+        page.delegate = delegate
+        #expect(try await page.loadProduct(withParameters: ["id": "4000"]))
+        for await _ in delegate.done { break }
+        return engine
+    }
+
+    private func expectExample(in listener: Listener, on device: JourneyDevice) async throws {
+        let told = await listener.rest(of: "Downloaded The Example to ")
+        let path = try #require(told).dropLast()
+        #expect(path.hasPrefix(device.folder.path + "/library/sandbox/") && path.hasSuffix("/4000/example.pdf"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: String(path))) == Self.example)
+    }
+
+    @Test(arguments: Backend.available)
+    func aBoughtFileArrivesInTheLibraryThoughTheConnectionBreaks(_ backend: Backend) async throws {
+        try await JourneyStore.with(backend, items: Self.itemWithFile, files: ["example.pdf": Self.example]) {
+            store async throws in
+            let device = try await JourneyDevice(store, email: "ape@example.com")
+            let cut = #"{"operation":"download","cutAfter":150000,"count":1}"#
+            #expect(try await store.control("POST", "faults", cut).status == 201)
+            let listener = Listener { _ in .buy }
+            let engine = try await open(device, listener)
+            try await expectExample(in: listener, on: device)
+            #expect(try await store.control("GET", "faults").body == Array("[]".utf8))
+            await engine.stop()
+
+            // Another device of the customer gets the file when the page is opened there; nothing is bought.
+            let second = JourneyDevice(beside: device, name: "two")
+            let there = Listener { _ in .done }
+            let other = try await open(second, there)
+            try await expectExample(in: there, on: second)
+            await other.stop()
+        }
+    }
+
+    @Test func whatWasBoughtBeforeACrashIsDownloadedAtTheNextLaunch() async throws {
+        try await JourneyStore.with(.sqlite, items: Self.itemWithFile, files: ["example.pdf": Self.example]) {
+            store async throws in
+            let device = try await JourneyDevice(store, email: "ape@example.com")
+            #expect(
+                try await store.control("POST", "faults", #"{"operation":"content","status":503,"count":1000}"#).status
+                    == 201)
+            let first = Listener { _ in .buy }
+            let engine = try await open(device, first)
+            #expect(await first.rest(of: "Bought The Example") == ".")
+            await engine.stop()
+            #expect(try await store.control("DELETE", "faults").status == 204)
+
+            let second = Listener { _ in .done }
+            var configuration = device.configuration()
+            configuration.presenter = second
+            let next = device.launch(configuration)
+            try await expectExample(in: second, on: device)
+            await next.stop()
+        }
+    }
+
+    @Test func anItemThatWasBoughtInTheBrowserIsDownloadedToo() async throws {
+        try await JourneyStore.with(.sqlite, items: Self.itemWithFile, files: ["example.pdf": Self.example]) {
+            store async throws in
+            let device = try await JourneyDevice(store, email: "ape@example.com")
+            let listener = Listener { page in
+                let address = try #require(page.item?.address)
+                let bought = try await HTTPReply(
+                    "POST", address + "/buy", type: "application/x-www-form-urlencoded",
+                    body: Array("key=\(UUID())&price=4990".utf8))
+                #expect([200, 303].contains(bought.status))
+                return .done
+            }
+            let engine = try await open(device, listener)
+            try await expectExample(in: listener, on: device)
+            await engine.stop()
+        }
+    }
 }

@@ -23,12 +23,15 @@ actor JourneyStore {
     private var reservations: [PortReservation] = []
 
     /// Runs a test with a fresh store.
-    /// - Parameter items: the part `items:` of the catalog.
+    /// - Parameters:
+    ///   - items: the part `items:` of the catalog.
+    ///   - files: the files beside the catalog, by name.
     static func with(
-        _ backend: Backend, bucket: S3Location? = nil, items: String = "",
+        _ backend: Backend, bucket: S3Location? = nil, items: String = "", files: [String: Data] = [:],
         _ body: @Sendable (JourneyStore) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.with { directory async throws in
+            for (name, bytes) in files { try bytes.write(to: directory.url.appendingPathComponent(name)) }
             try await backend.withServerDatabase { url, prefix async throws in
                 let store = try await JourneyStore(directory.url, url, prefix, bucket, items)
                 do {

@@ -73,6 +73,10 @@ final class FakeStore: StoreTransport {
         /// The answers to the next questions for a visit's state; then it is closed.
         var visitStates: [VisitState] = []
         var itemsBought: [Int64] = []
+        /// The keys of all requests to buy an item.
+        var itemKeys: [UUID] = []
+        /// The grants of items' files, by number.
+        var itemFiles: [Int64: ContentGrant] = [:]
         /// Makes the app receipts; a line of text when there is nothing.
         var makeReceipt: (@Sendable (AppReceiptRequest) -> Data)?
     }
@@ -162,6 +166,7 @@ final class FakeStore: StoreTransport {
         case .visit: "visit"
         case .library: "library"
         case .buyItem: "buyItem"
+        case .itemFile: "itemFile"
         }
     }
 
@@ -271,6 +276,7 @@ final class FakeStore: StoreTransport {
             return try json(200, ["state": next])
         case .buyItem:
             let asked = try decoded(ItemPurchaseMessage.self)
+            state.itemKeys.append(asked.idempotencyKey)
             guard let visit = state.visits[asked.item], visit.amount == asked.agreedPrice, let price = visit.amount
             else { return try refuse(409, .priceChanged) }
             state.itemsBought.append(asked.item)
@@ -279,6 +285,10 @@ final class FakeStore: StoreTransport {
                 OwnedItem(
                     transactionID: TransactionID(rawValue: 7), item: asked.item, name: visit.name, kind: "song",
                     price: price, purchaseDate: 1))
+        case .itemFile(let item):
+            guard let grant = state.itemFiles[item] else { return try refuse(404, .noContent) }
+            guard state.itemsBought.contains(item) else { return try refuse(403, .notOwned) }
+            return try json(200, grant)
         case .content(let id): return try content(of: id, decoded(ContentRequest.self), account, &state)
         default: return try refuse(404, .invalidRequest)
         }

@@ -220,6 +220,25 @@ struct StorePagesTests {
         )
     }
 
+    @Test(arguments: [nil, ItemFileDescription(item: 40, title: "First Branch", name: "a.wav", length: 1)])
+    func `a purchase whose answer was lost is repeated under its key`(_ file: ItemFileDescription?) async throws {
+        var song = Self.song
+        song.files = file.map { [$0] }
+        device.store.change { [song] in $0.visits[40] = song }
+        device.store.failNext("buyItem", .lostAnswer)
+        let engine = launch(RecordedPresenter(.buy))
+        for _ in 1...2 {
+            let delegate = Delegate()
+            let page = SKStoreProductViewController(engine: engine)
+            page.delegate = delegate
+            #expect(try await page.loadProduct(withParameters: ["id": 40]))
+            await delegate.wait()
+        }
+        let keys = device.store.change { $0.itemKeys }
+        #expect(keys.count == 2 && Set(keys).count == 1)
+        await engine.stop()
+    }
+
     @Test(arguments: [VisitState.bought, .closed])
     func `a page in a browser is over when the customer has bought or closed it`(_ end: VisitState) async throws {
         device.store.change {

@@ -22,6 +22,9 @@ struct BuyCommand: AsyncParsableCommand {
             The receipt is copied before the transaction is finished, because finished consumables are removed from it. The command also \
             finishes the unfinished transactions of earlier purchases on this device. Each account has its own device in the data \
             directory, unless --device names another.
+
+            With --item, the command downloads the item's file into the library of the device. To resume an interrupted download, use \
+            “cornerstore library download”.
             """)
 
     @Argument(help: "The product's identifier.")
@@ -31,6 +34,8 @@ struct BuyCommand: AsyncParsableCommand {
             "The number of an item of the storefront to buy instead, such as a song. “cornerstore item find” finds numbers.",
             valueName: "number"))
     var item: Int64?
+    @Flag(inversion: .prefixedNo, help: "Download the file of an item into the device's library.")
+    var download = true
     @Option(
         help: ArgumentHelp("The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
     var app: String?
@@ -90,13 +95,28 @@ struct BuyCommand: AsyncParsableCommand {
     }
 
     private func buy(item: Int64) async throws {
-        let bought = try await ShellLibrary.with(account, password, environment.environment, control.data) { library in
-            try await library.buy(item)
+        let (report, name) = try await ShellLibrary.with(
+            account, password, environment.environment, device: device, control.data
+        ) { library in
+            var bought = try await library.buy(item)
+            // A song of an owned album is owned by the album's purchase.
+            if bought.item != item { bought.files = bought.files?.filter { $0.item == item } }
+            let name = bought.item == item ? bought.name : bought.files?.first?.title
+            let printed = Style.printable(name ?? "item \(item)")
+            if download {
+                do { _ = try await library.download(bought.files ?? []) } catch let error as CommandError {
+                    throw CommandError(
+                        .failed, "Bought \(printed), transaction \(bought.transactionID). \(error.detail)")
+                }
+            }
+            return (LibraryItemReport(bought, library), printed)
         }
-        try Console.current.report(bought, json: output.json) { style in
-            let name = Style.printable(bought.name ?? "item \(item)")
-            return style.good("Bought \(name)") + "  \(bought.price.decimal) \(bought.price.currency)  "
+        try Console.current.report(report, json: output.json) { style in
+            let bought = report.owned
+            let heading =
+                style.good("Bought \(name)") + "  \(bought.price.decimal) \(bought.price.currency)  "
                 + style.dim("transaction \(bought.transactionID)")
+            return ([heading] + (download ? report.files.map { $0.text(style) } : [])).joined(separator: "\n")
         }
     }
 

@@ -48,8 +48,10 @@ struct TransactionCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List transactions, newest first.",
+            abstract: "List transactions and purchases of items, newest first.",
             discussion: """
+                A purchase of an item of the storefront has the product item.NUMBER, and belongs to no app.
+
                   cornerstore transaction list --app com.example.app --limit 10
                   cornerstore transaction list --account tester@sandbox.example --json
                   cornerstore transaction list --before 2000000000000123
@@ -89,13 +91,16 @@ struct TransactionCommand: AsyncParsableCommand {
             let state =
                 if transaction.revocationDate != nil {
                     "revoked"
+                } else if transaction.item != nil {
+                    "owned"
                 } else if transaction.finishedDate == nil {
                     "unfinished"
                 } else {
                     "finished"
                 }
             return [
-                transaction.transactionId, String(transaction.purchaseDate.prefix(19)), transaction.productId,
+                transaction.transactionId, String(transaction.purchaseDate.prefix(19)),
+                transaction.productId + (transaction.name.map { " \($0)" } ?? ""),
                 "\(transaction.quantity)",
                 "\(transaction.price) \(transaction.currency)", state,
             ]

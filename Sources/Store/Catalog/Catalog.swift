@@ -5,6 +5,8 @@ public struct Catalog: Sendable, Equatable {
     private let byBundleID: [BundleID: CatalogApp]
     /// The items of the storefront, in the order of their numbers.
     public let items: [CatalogItem]
+    /// The numbers of the songs of each album and of the episodes of each season, in their order.
+    private let contents: [Int64: [Int64]]
 
     /// Creates a catalog. If generated numbers of apps or products collide, the app that is later by bundle id gets
     /// another number. An app with an item has the item's number.
@@ -26,12 +28,15 @@ public struct Catalog: Sendable, Equatable {
         }
         self.byBundleID = byBundleID
         self.items = items.sorted { $0.number < $1.number }
+        contents = Dictionary(grouping: items.filter { $0.place != nil }) { $0.place?.collection ?? 0 }.mapValues {
+            $0.sorted { $0.isBefore($1) }.map(\.number)
+        }
     }
 
     /// A catalog without apps.
     public static let empty = Catalog(byBundleID: [:])
 
-    private init(byBundleID: [BundleID: CatalogApp]) { (self.byBundleID, items) = (byBundleID, []) }
+    private init(byBundleID: [BundleID: CatalogApp]) { (self.byBundleID, items, contents) = (byBundleID, [], [:]) }
 
     /// The item with this number; nil when the catalog has none.
     public func storeItem(_ number: Int64) -> CatalogItem? {
@@ -42,6 +47,9 @@ public struct Catalog: Sendable, Equatable {
         }
         return low < items.count && items[low].number == number ? items[low] : nil
     }
+
+    /// The songs of an album or the episodes of a season, in their order; empty for other items.
+    public func contents(of number: Int64) -> [CatalogItem] { (contents[number] ?? []).compactMap { storeItem($0) } }
 
     /// The item of an app; nil when the catalog has none.
     public func storeItem(bundleID: BundleID) -> CatalogItem? {

@@ -33,6 +33,8 @@ public final class ContentLibrary: Sendable {
     let blobChanges = SerialTasks()
     /// Serializes the completion and the cancelling of uploads.
     let completions = SerialTasks()
+    /// The items' files that are being imported.
+    let itemImports = ItemImports()
 
     private init(
         database: Database, blobs: any BlobStore, staging: ContentStaging, addressKey: SymmetricKey, shelf: Shelf
@@ -72,6 +74,7 @@ public final class ContentLibrary: Sendable {
         let library = ContentLibrary(
             database: database, blobs: blobs, staging: folder, addressKey: SymmetricKey(data: secret), shelf: shelf)
         try await library.removeStrayFiles()
+        folder.removeItemFiles()
         return library
     }
 

@@ -81,6 +81,25 @@ final class ContentStaging: Sendable {
         try? FileManager.default.removeItem(at: url(uploadID))
     }
 
+    // MARK: Items' files
+
+    private var itemFiles: URL { folder.appendingPathComponent("items", isDirectory: true) }
+
+    /// A new place for the copy of an item's file, beside the uploads.
+    /// - Throws: ``StoreError`` `unavailable` when the folder cannot be made.
+    func placeOfItemFile() throws -> URL {
+        do {
+            try FileManager.default.createDirectory(
+                at: itemFiles, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw StoreError(.unavailable, "The folder of uploads, \(folder.path), cannot be written.")
+        }
+        return itemFiles.appendingPathComponent(UUID().uuidString)
+    }
+
+    /// Deletes the copies of a process that was killed.
+    func removeItemFiles() { try? FileManager.default.removeItem(at: itemFiles) }
+
     /// The identifiers of all uploads that have a file.
     func all() -> [UUID] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []

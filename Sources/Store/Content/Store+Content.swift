@@ -32,20 +32,29 @@ extension Store {
         else {
             throw StoreError(.noContent, "The store has no downloadable content for \(transaction.productID).")
         }
-        let now = clock.milliseconds
-        let expires = now + Self.contentAddressLifetime
-        let address = ContentAddress(digest: version.digest, expires: expires, transactionID: transactionID)
+        return grant(
+            transaction.productID, version: version.version.text, version.digest, length: version.length,
+            unpackedLength: version.unpackedLength, for: transactionID, of: content)
+    }
+
+    /// The grant of a blob for a transaction, with an address that expires.
+    func grant(
+        _ contentID: ProductID, version: String, _ digest: BlobDigest, length: Int64, unpackedLength: Int64,
+        for transactionID: TransactionID, of content: ContentLibrary
+    ) -> ContentGrant {
+        let expires = clock.milliseconds + Self.contentAddressLifetime
+        let address = ContentAddress(digest: digest, expires: expires, transactionID: transactionID)
         return ContentGrant(
-            contentID: transaction.productID, version: version.version.text, length: version.length,
-            unpackedLength: version.unpackedLength, sha256: version.digest.hexadecimal,
-            url: content.blobs.address(of: version.digest, seconds: Int(Self.contentAddressLifetime / 1000))
+            contentID: contentID, version: version, length: length, unpackedLength: unpackedLength,
+            sha256: digest.hexadecimal,
+            url: content.blobs.address(of: digest, seconds: Int(Self.contentAddressLifetime / 1000))
                 ?? address.path(environment, content.addressKey), expires: expires)
     }
 
-    /// Resolves an address that ``contentGrant(_:_:for:)`` created.
+    /// Resolves an address that ``contentGrant(_:_:for:)`` or ``itemFileGrant(_:for:)`` created.
     /// - Returns: the length in bytes, and the storage to read them from.
-    /// - Throws: ``StoreError`` `forbidden` when the signature does not match, `address_expired`, or `no_content` when
-    ///   the version was removed.
+    /// - Throws: ``StoreError`` `forbidden` when the signature does not match or the purchase of the item was refunded,
+    ///   `address_expired`, or `no_content` when the bytes were removed; ``DatabaseError``.
     public func contentBlob(
         _ digest: BlobDigest, expires: Int64, transactionID: TransactionID, signature: String
     ) async throws -> (length: Int64, blobs: any BlobStore) {
@@ -55,6 +64,10 @@ extension Store {
         }
         guard clock.milliseconds < expires else {
             throw StoreError(.addressExpired, "The address has expired. Request a new one.")
+        }
+        let purchase = try await database.read { try ItemPurchases.find(transactionID, $0) }
+        guard purchase?.revokedAt == nil else {
+            throw StoreError(.forbidden, "The purchase was refunded; its file cannot be downloaded.")
         }
         guard let length = try await content.mapping({ try await content.blobs.size(of: digest) }) else {
             throw StoreError(.noContent, "The content was removed. Request a new address.")

@@ -106,6 +106,27 @@ enum ItemPurchases {
         ).map { try ItemPurchase($0) }
     }
 
+    /// The purchases of all accounts or of one, newest first, refunded ones included.
+    static func page(
+        before: TransactionID?, accountID: AccountID?, limit: Int, _ connection: Connection
+    ) throws -> [ItemPurchase] {
+        let before = before?.rawValue ?? Int64(1) << 53
+        guard let accountID else {
+            return try connection.query(
+                """
+                SELECT \(ItemPurchase.columns) FROM item_purchases WHERE transaction_id < $1
+                ORDER BY transaction_id DESC LIMIT $2
+                """, [before, Int64(limit)]
+            ).map { try ItemPurchase($0) }
+        }
+        return try connection.query(
+            """
+            SELECT \(ItemPurchase.columns) FROM item_purchases WHERE account_id = $1 AND transaction_id < $2
+            ORDER BY transaction_id DESC LIMIT $3
+            """, [accountID.rawValue, before, Int64(limit)]
+        ).map { try ItemPurchase($0) }
+    }
+
     static func insert(_ purchase: ItemPurchase, _ connection: Connection) throws {
         try connection.execute(
             """

@@ -21,7 +21,8 @@ public struct ItemPurchaseRequest: Sendable, Equatable {
 
 extension Store {
     /// Buys an item for an account, at the price of its storefront. An item that the account owns is not bought again:
-    /// the answer is the purchase by which it is owned. A free item is bought for nothing.
+    /// the answer is the purchase by which it is owned, for a song of an owned album that of the album. A free item is
+    /// bought for nothing.
     ///
     /// Repeating a request with its key returns the same purchase, and nothing is paid twice.
     /// - Returns: the purchase.
@@ -56,8 +57,9 @@ extension Store {
         }
         let new = ItemPurchase(
             ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)
+        let collection = item.place?.collection
         let recorded = try await database.write { connection in
-            if let known = try Self.knownPurchase(request, account, connection) { return known }
+            if let known = try Self.knownPurchase(request, account, collection, connection) { return known }
             try ItemPurchases.insert(new, connection)
             return new
         }
@@ -68,9 +70,18 @@ extension Store {
         return recorded
     }
 
-    /// The purchase by which an account owns an item; nil when it does not.
+    /// The purchase by which an account owns an item; nil when it does not. A song belongs to the owner of its album,
+    /// and an episode to the owner of its season.
     public func ownedItem(_ item: Int64, by account: Account) async throws -> ItemPurchase? {
-        try await database.read { try ItemPurchases.owned(item, by: account.accountID, $0) }
+        let collection = catalog.value.storeItem(item)?.place?.collection
+        return try await database.read { try Self.owned(item, collection, by: account, $0) }
+    }
+
+    private static func owned(
+        _ item: Int64, _ collection: Int64?, by account: Account, _ connection: Connection
+    ) throws -> ItemPurchase? {
+        if let own = try ItemPurchases.owned(item, by: account.accountID, connection) { return own }
+        return try collection.flatMap { try ItemPurchases.owned($0, by: account.accountID, connection) }
     }
 
     /// The account's library: its purchases of items that were not refunded, oldest first.
@@ -82,6 +93,16 @@ extension Store {
     ) async throws -> [ItemPurchase] {
         try await database.read {
             try ItemPurchases.owned(by: account.accountID, after: after, limit: min(max(limit, 1), 1_000), $0)
+        }
+    }
+
+    /// Returns a page of the purchases of items for the operator, newest first, with 1 to 1,000 purchases.
+    /// - Throws: ``DatabaseError``.
+    public func itemPurchases(
+        before: TransactionID?, accountID: AccountID?, limit: Int
+    ) async throws -> [ItemPurchase] {
+        try await database.read {
+            try ItemPurchases.page(before: before, accountID: accountID, limit: min(max(limit, 1), 1_000), $0)
         }
     }
 
@@ -118,12 +139,13 @@ extension Store {
     }
 
     private func knownPurchase(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase? {
-        try await database.read { try Self.knownPurchase(request, account, $0) }
+        let collection = catalog.value.storeItem(request.item)?.place?.collection
+        return try await database.read { try Self.knownPurchase(request, account, collection, $0) }
     }
 
     /// The first answer to the request's key, or the purchase by which the account owns the item.
     private static func knownPurchase(
-        _ request: ItemPurchaseRequest, _ account: Account, _ connection: Connection
+        _ request: ItemPurchaseRequest, _ account: Account, _ collection: Int64?, _ connection: Connection
     ) throws -> ItemPurchase? {
         if let first = try ItemPurchases.find(key: request.idempotencyKey, connection) {
             guard first.accountID == account.accountID, first.item == request.item else {
@@ -136,7 +158,7 @@ extension Store {
             throw StoreError(
                 .idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
         }
-        return try ItemPurchases.owned(request.item, by: account.accountID, connection)
+        return try owned(request.item, collection, by: account, connection)
     }
 
     private func authorize(
@@ -156,5 +178,7 @@ extension Store {
 
 extension CatalogItem {
     /// The name under which payment rules know the item: `item.1400000003`.
-    public var paymentName: ProductID { ProductID("item.\(number)") }
+    public var paymentName: ProductID { Self.paymentName(number) }
+
+    static func paymentName(_ number: Int64) -> ProductID { ProductID("item.\(number)") }
 }

@@ -107,6 +107,14 @@ public struct CatalogItem: Sendable, Hashable {
         availability.includes(storefront) ? prices?.price(in: storefront) : nil
     }
 
+    /// Whether a song or episode comes before another one of its album or season.
+    func isBefore(_ other: CatalogItem) -> Bool {
+        func key(_ item: CatalogItem) -> (Int, Int, Int64) {
+            (item.place?.disc ?? 0, item.place?.track ?? 0, item.number)
+        }
+        return key(self) < key(other)
+    }
+
     /// The text that suits a reader best: the first of the languages that the item has, or else the default text.
     /// - Parameter languages: BCP 47 or POSIX names, the preferred first.
     public func text(for languages: [String]) -> ItemText {

@@ -147,5 +147,6 @@ public enum AppSchema {
         uploadPlaces,
         reviews,
         campaigns,
+        itemFiles,
     ]
 }

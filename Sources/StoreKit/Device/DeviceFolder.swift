@@ -60,7 +60,8 @@ struct DeviceFolder: Sendable {
         return name.prefix(120) + "-" + Hexadecimal.encoded(SHA256.hash(data: Data(text.utf8)))
     }
 
-    private static func makeFolder(_ url: URL) throws {
+    /// Creates a folder for this user alone, with the folders above it.
+    static func makeFolder(_ url: URL) throws {
         do {
             try FileManager.default.createDirectory(
                 at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -23,6 +23,8 @@ final class StoreKitEngine: Sendable {
     /// The queue's store, for requests that do not pass through the queue; or the reason why there is none.
     private let remote: Result<RemotePaymentStore, PaymentFailure>
     let pages: StorePages
+    /// The downloads into the device's library; nil while nothing is configured.
+    let library: LibraryDownloads?
     let diagnostics: @Sendable (String) -> Void
     private let notices: StoreNotices?
     private let allowsPayments: @Sendable () -> Bool
@@ -67,6 +69,7 @@ final class StoreKitEngine: Sendable {
 
         guard let place = Self.place(configuration, transport) else {
             session = nil
+            library = nil
             remote = .failure(.unreachable)
             notices = nil
             downloads = nil
@@ -77,6 +80,9 @@ final class StoreKitEngine: Sendable {
             let folder = try DeviceFolder(configuration.deviceFolder)
             let session = try Self.session(configuration, place, folder)
             self.session = session
+            let library = Self.library(configuration, place, session, timer, backoff)
+            self.library = library
+            Task { await library.resume() }
             do {
                 let (journal, entries, store) = try Self.journalAndStore(configuration, place, folder, session)
                 let notices = try Self.notices(
@@ -100,6 +106,7 @@ final class StoreKitEngine: Sendable {
         } catch {
             configuration.say(problem: Self.text(error))
             session = nil
+            library = nil
             remote = .failure(PaymentFailure(.unknown, Self.text(error)))
             notices = nil
             downloads = nil
@@ -175,6 +182,18 @@ final class StoreKitEngine: Sendable {
             "\(configuration.environment.name).notices")
         return StoreNotices(
             session: session, store: store, cursors: NoticeCursors(file: file), timer: timer,
+            backoff: backoff, diagnostics: configuration.diagnostics)
+    }
+
+    private static func library(
+        _ configuration: StoreKitConfiguration, _ place: Place, _ session: StoreSession, _ timer: any RetryTimer,
+        _ backoff: Backoff
+    ) -> LibraryDownloads {
+        let (device, environment) = (configuration.deviceFolder, configuration.environment)
+        return LibraryDownloads(
+            session: session, store: place.store,
+            library: { try DeviceLibrary(device: device, environment: environment, account: $0) },
+            tell: { [presenter = configuration.presenter] in await presenter.tell($0) }, timer: timer,
             backoff: backoff, diagnostics: configuration.diagnostics)
     }
 
@@ -261,6 +280,7 @@ final class StoreKitEngine: Sendable {
     /// Stops the engine. On return the last call to the app is over and the journal is closed.
     func stop() async {
         notices?.stop()
+        await library?.stop()
         await payments.stop()
     }
 }

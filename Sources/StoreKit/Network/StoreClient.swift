@@ -80,6 +80,11 @@ struct StoreClient: Sendable {
         try await value(.buyItem, request, token: token)
     }
 
+    /// The address and digest of an owned item's file.
+    func itemFile(_ item: Int64, token: String) async throws(StoreFailure) -> ContentGrant {
+        try decode(await answer(.itemFile(item), body: nil, token: token))
+    }
+
     /// The address and digest of a transaction's hosted content.
     func content(
         _ transaction: TransactionID, _ request: ContentRequest, token: String

@@ -72,33 +72,11 @@ extension StoreKitEngine {
 
     /// Shows a page until the customer dismisses it, and buys what the customer wants from it.
     func show(_ page: StoreProductPage) async {
-        let answer = await pages.show(page) { [self] in
-            guard let visit = page.visit else { return }
-            await session?.waitForEnd(of: visit)
+        if page.product == nil, let visit = page.visit, let item = page.itemIdentifier {
+            return await show(page, of: item, visit)
         }
-        guard answer == .buy, page.isForSale else { return }
-        if let product = page.product {
-            payments.add(PaymentValues(productIdentifier: product.productIdentifier))
-        } else if let visit = page.visit, let item = page.itemIdentifier, let session {
-            await buy(item, visit, session)
-        }
-    }
-
-    private func buy(_ item: Int64, _ visit: VisitDescription, _ session: StoreSession) async {
-        do throws(StoreFailure) {
-            try await session.buy(item, agreed: visit.amount)
-            await pages.presenter.tell("Bought \(visit.name).")
-        } catch {
-            let sentence =
-                switch error {
-                case .refused(let refusal): "\(visit.name) was not bought. \(refusal.message)"
-                case .notSignedIn: "\(visit.name) was not bought, because nobody is signed in."
-                // The store may have recorded the purchase. Buying again is safe: an owned item is not charged again.
-                case .unreachable: "The store did not answer. Open the page again to see whether you own \(visit.name)."
-                }
-            await pages.presenter.tell(sentence)
-            diagnostics("buying the item \(item) failed: \(error)")
-        }
+        guard await pages.show(page, until: {}) == .buy, page.isForSale, let product = page.product else { return }
+        payments.add(PaymentValues(productIdentifier: product.productIdentifier))
     }
 
     /// Loads the page that a product view controller's parameters name.
@@ -129,23 +107,6 @@ extension StoreSession {
         let request = ReviewRequest(bundleID: bundleID, stars: stars)
         try await asAccount(account, mayAsk: true) { token throws(StoreFailure) in
             try await client.review(request, token: token)
-        }
-    }
-
-    /// Buys an item for the account that is signed in, at the price on its page.
-    fileprivate func buy(_ item: Int64, agreed: Money?) async throws(StoreFailure) {
-        guard let account = tokens.current?.account.accountID else { throw .notSignedIn }
-        let request = ItemPurchaseMessage(item: item, agreedPrice: agreed, idempotencyKey: UUID())
-        try await asAccount(account, mayAsk: true) { token throws(StoreFailure) in
-            _ = try await client.buyItem(request, token: token)
-        }
-    }
-
-    /// Waits until the customer has bought on a page or closed it, or it has expired.
-    fileprivate func waitForEnd(of visit: VisitDescription) async {
-        guard let token = tokens.current?.token else { return }
-        while !Task.isCancelled {
-            guard let state = try? await client.visit(visit.id, wait: 20, token: token), state == .open else { return }
         }
     }
 

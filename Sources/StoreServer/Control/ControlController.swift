@@ -222,10 +222,16 @@ struct ControlController: Sendable {
             }
             return limit
         }
-        let page = try await store.transactions(
-            before: before, bundleID: request.query(.bundle).map { BundleID($0) }, accountID: account?.accountID,
-            limit: limit ?? 50)
-        return try .json(page.map(ControlAPI.Transaction.init))
+        let bundleID = request.query(.bundle).map { BundleID($0) }
+        let most = limit ?? 50
+        let products = try await store.transactions(
+            before: before, bundleID: bundleID, accountID: account?.accountID, limit: most)
+        // An item of the storefront belongs to no app.
+        let items =
+            bundleID == nil
+            ? try await store.itemPurchases(before: before, accountID: account?.accountID, limit: most) : []
+        return try .json(
+            ControlAPI.Transaction.newest(most, of: products, items: items, named: catalog.value))
     }
 
     @Sendable private func listPending(
@@ -265,22 +271,5 @@ extension ControlAPI.Account {
             accountId: account.accountID.rawValue, email: account.email, storefront: account.storefront,
             paymentsAllowed: account.paymentsAllowed, asksToBuy: account.asksToBuy, locked: account.isLocked,
             interruptsPurchases: account.interruptsPurchases)
-    }
-}
-
-extension ControlAPI.Transaction {
-    init(_ transaction: Transaction) {
-        self.init(
-            transactionId: transaction.transactionID.description,
-            originalTransactionId: transaction.originalTransactionID.description,
-            accountId: transaction.accountID.rawValue,
-            bundleId: transaction.bundleID.rawValue, productId: transaction.productID.rawValue,
-            kind: transaction.kind.rawValue,
-            quantity: transaction.quantity, price: transaction.price.decimal, currency: transaction.price.currency,
-            purchaseDate: ControlAPI.text(transaction.purchaseDate),
-            expiresDate: transaction.expiresDate.map(ControlAPI.text),
-            finishedDate: transaction.finishedAt.map(ControlAPI.text),
-            revocationDate: transaction.revokedAt.map(ControlAPI.text),
-            revocationReason: transaction.revocationReason.flatMap(RevocationReason.init(rawValue:)).map(\.name))
     }
 }

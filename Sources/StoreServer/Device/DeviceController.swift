@@ -28,7 +28,7 @@ struct DeviceController: Sendable {
             (.priceConsents, answerPriceIncrease), (.redemptions, redeem), (.content(.any), content),
             (.review(""), ownReview), (.writeReview, writeReview),
             (.openVisit, openVisit), (.visit("", wait: nil), visit), (.library(after: nil), library),
-            (.buyItem, buyItem),
+            (.buyItem, buyItem), (.itemFile(0), itemFile),
         ]
         for (route, handler) in routes {
             router.on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)

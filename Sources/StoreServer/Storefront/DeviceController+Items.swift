@@ -1,5 +1,6 @@
 import HTTPSupport
 import Hummingbird
+import Logging
 import Store
 import StoreWire
 
@@ -46,7 +47,8 @@ extension DeviceController {
                 id: id, url: "\(visits.base())/visit/\(id)",
                 name: item.text(for: ["\(storefront.language)_\(storefront.regionCode)"]).name,
                 creator: item.creator.name, price: price.map { visits.prices.text($0, in: storefront) }, amount: price,
-                isOwned: try await store.ownedItem(item.number, by: account) != nil))
+                isOwned: try await store.ownedItem(item.number, by: account) != nil,
+                files: try await store.files(of: [item.number], in: storefront)[item.number]))
     }
 
     @Sendable func visit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -69,7 +71,8 @@ extension DeviceController {
         let owned = try await store.ownedItems(of: account, after: after, limit: Self.libraryPage + 1)
         return try .json(
             LibraryResponse(
-                items: owned.prefix(Self.libraryPage).map { describe($0) }, hasMore: owned.count > Self.libraryPage))
+                items: try await describe(Array(owned.prefix(Self.libraryPage)), for: account),
+                hasMore: owned.count > Self.libraryPage))
     }
 
     @Sendable func buyItem(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -78,15 +81,45 @@ extension DeviceController {
         let bought = try await store.buyItem(
             ItemPurchaseRequest(item: body.item, agreedPrice: body.agreedPrice, idempotencyKey: body.idempotencyKey),
             by: account)
-        return try .json(describe(bought))
+        let described = try await describe([bought], for: account)
+        return try .json(described[0])
     }
 
-    private func describe(_ purchase: ItemPurchase) -> OwnedItem {
+    @Sendable func itemFile(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let fault = store.faults.next(.content)
+        if let fault, fault.lie == nil { throw Self.problem(fault) }
+        let account = try await signedIn(request)
+        guard let item = context.parameters.get("id").flatMap({ Int64($0) }) else {
+            throw StoreError(.invalidRequest, "The path must have an item's number.")
+        }
+        do {
+            var grant = try await store.itemFileGrant(item, for: account)
+            fault?.lie?.falsify(&grant)
+            return try .json(grant)
+        } catch let problem as ItemFileProblem {
+            context.logger.error(
+                "an item's file cannot be delivered",
+                metadata: [
+                    "item": .stringConvertible(problem.item), "path": .string(problem.path),
+                    "reason": .string(problem.reason),
+                ])
+            throw problem.refusal
+        }
+    }
+
+    /// Describes purchases in the language of the storefront that sold each.
+    private func describe(_ purchases: [ItemPurchase], for account: Account) async throws -> [OwnedItem] {
+        let files = try await store.files(
+            of: purchases.map(\.item), in: Storefront.named(account.storefront) ?? .unitedStates)
+        return purchases.map { describe($0, files[$0.item]) }
+    }
+
+    private func describe(_ purchase: ItemPurchase, _ files: [ItemFileDescription]?) -> OwnedItem {
         let item = store.catalog.value.storeItem(purchase.item)
         let storefront = Storefront.named(purchase.storefront) ?? .unitedStates
         return OwnedItem(
             transactionID: purchase.transactionID, item: purchase.item,
             name: item?.text(for: ["\(storefront.language)_\(storefront.regionCode)"]).name, kind: item?.kind.rawValue,
-            price: purchase.price, purchaseDate: purchase.purchaseDate)
+            price: purchase.price, purchaseDate: purchase.purchaseDate, files: files)
     }
 }

@@ -30,9 +30,9 @@ struct GrantedContent: Sendable, Equatable {
 
 extension GrantedContent {
     /// Validates a grant of the store at `store` for the content of `product`; nil when a value is out of range.
-    init?(_ grant: ContentGrant, at store: URL, for product: ProductID) {
-        guard grant.contentID == product, (1...Self.largest).contains(grant.length),
-            (0...Self.largest).contains(grant.unpackedLength), grant.url.utf8.count <= 8192,
+    init?(_ grant: ContentGrant, at store: URL, for product: ProductID, largest: Int64 = Self.largest) {
+        guard grant.contentID == product, (1...largest).contains(grant.length),
+            (0...largest).contains(grant.unpackedLength), grant.url.utf8.count <= 8192,
             !grant.version.isEmpty, grant.version.utf8.count <= 128,
             let address = Self.address(grant.url, at: store)
         else { return nil }

@@ -1,0 +1,77 @@
+import Foundation
+import StoreWire
+
+extension StoreKitEngine {
+    /// Shows the page of an item until the customer dismisses it, buys the item if the customer wants it, and downloads
+    /// the files of an owned item into the device's library.
+    func show(_ page: StoreProductPage, of item: Int64, _ visit: VisitDescription) async {
+        let order = await library?.open(item, visit) ?? LibraryOrder(item: item, name: visit.name, key: UUID(), files: [])
+        if visit.isOwned { await library?.download(order) }
+        let answer = await pages.show(page) { [self] in await session?.waitForEnd(of: visit) }
+        guard !visit.isOwned, let session else { return }
+        if answer == .buy, page.isForSale {
+            await buy(order, visit, session)
+        } else if !order.files.isEmpty {
+            // The customer may have bought on the page in a browser.
+            switch await session.state(of: visit) {
+            case .bought: await library?.download(order)
+            case .open, .closed: await library?.close(order)
+            case nil: break
+            }
+        }
+    }
+
+    private func buy(_ order: LibraryOrder, _ visit: VisitDescription, _ session: StoreSession) async {
+        await library?.begin(order)
+        do throws(StoreFailure) {
+            try await session.buy(order.item, agreed: visit.amount, key: order.key)
+            await pages.presenter.tell("Bought \(visit.name).")
+            await library?.download(order)
+        } catch {
+            let sentence: String
+            switch error {
+            case .refused(let refusal):
+                sentence = "\(visit.name) was not bought. \(refusal.message)"
+                await library?.close(order)
+            case .notSignedIn: sentence = "\(visit.name) was not bought, because nobody is signed in."
+            // The store may have recorded the purchase. The order keeps its key, so that buying again is the same
+            // purchase, and the next launch downloads what was bought.
+            case .unreachable:
+                sentence = "The store did not answer. Open the page again to see whether you own \(visit.name)."
+            }
+            await pages.presenter.tell(sentence)
+            diagnostics("buying the item \(order.item) failed: \(error)")
+        }
+    }
+}
+
+extension StoreSession {
+    /// Buys an item for the account that is signed in, at the price on its page.
+    fileprivate func buy(_ item: Int64, agreed: Money?, key: UUID) async throws(StoreFailure) {
+        guard let account = tokens.current?.account.accountID else { throw .notSignedIn }
+        let request = ItemPurchaseMessage(item: item, agreedPrice: agreed, idempotencyKey: key)
+        try await asAccount(account, mayAsk: true) { token throws(StoreFailure) in
+            _ = try await client.buyItem(request, token: token)
+        }
+    }
+
+    /// The state of a page; nil when the store does not tell.
+    fileprivate func state(of visit: VisitDescription) async -> VisitState? {
+        guard let token = tokens.current?.token else { return nil }
+        do throws(StoreFailure) {
+            return try await client.visit(visit.id, wait: 0, token: token)
+        } catch {
+            // A page that has expired sells nothing any more.
+            if case .refused = error { return .closed }
+            return nil
+        }
+    }
+
+    /// Waits until the customer has bought on a page or closed it, or it has expired.
+    fileprivate func waitForEnd(of visit: VisitDescription) async {
+        guard let token = tokens.current?.token else { return }
+        while !Task.isCancelled {
+            guard let state = try? await client.visit(visit.id, wait: 20, token: token), state == .open else { return }
+        }
+    }
+}
