@@ -210,8 +210,8 @@ enum StoreKitSymbols {
         class SKStoreProductViewController: NSObject
             init()
             var delegate: (any SKStoreProductViewControllerDelegate)?
-            func loadProduct(withParameters parameters: [String: Any], completionBlock block: ((Bool, (any Error)?) -> Void)?) | note: shows the page through the configuration's StorePresenter
-            func loadProduct(withParameters parameters: [String: Any]) async throws -> Bool | note: shows the page through the configuration's StorePresenter
+            func loadProduct(withParameters parameters: [String: Any], completionBlock block: ((Bool, (any Error)?) -> Void)?) | note: present() shows the page, through the configuration's StorePresenter
+            func loadProduct(withParameters parameters: [String: Any]) async throws -> Bool | note: present() shows the page, through the configuration's StorePresenter
             func loadProduct(withParameters parameters: [String: Any], impression: SKAdImpression, completionBlock block: ((Bool, (any Error)?) -> Void)?)
         protocol SKStoreProductViewControllerDelegate: NSObjectProtocol
             func productViewControllerDidFinish(_ viewController: SKStoreProductViewController)

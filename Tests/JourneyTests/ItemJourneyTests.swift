@@ -56,6 +56,7 @@ struct ItemJourneyTests {
                 let page = SKStoreProductViewController(engine: app.engine)
                 page.delegate = delegate
                 #expect(try await page.loadProduct(withParameters: ["id": "4000"]))
+                await page.present()
                 for await _ in delegate.done { break }
                 let item = try #require(customer.shown.last?.item)
                 #expect(item.name == "The Example" && item.formattedPrice == "$4.99" && item.isOwned == isOwned)

@@ -84,6 +84,7 @@ struct OfferJourneyTests {
                     SKStoreProductParameterITunesItemIdentifier: number,
                     SKStoreProductParameterProductIdentifier: "credits5",
                 ]))
+            await page.present()
             let history = await app.told(3)
             #expect(history.last == "removed purchased credits5")
             #expect(grants.all.count == 1)

@@ -212,6 +212,8 @@ final class FakeStore: StoreTransport {
         case .products:
             if let token = request.token, state.tokens[token] == nil { return try refuse(401, .notSignedIn) }
             return try json(200, products(decoded(ProductsRequest.self), state.hosted))
+        case .openVisit where state.visits[try decoded(VisitRequest.self).item] == nil:
+            return try refuse(404, .notFound)
         default: break
         }
         guard let token = request.token, let account = state.tokens[token] else { return try refuse(401, .notSignedIn) }

@@ -41,19 +41,36 @@ final class RecordedPresenter: StorePresenter {
     }
 }
 
+extension VisitDescription {
+    /// A song that nobody has bought.
+    static let song = VisitDescription(
+        id: "0a", url: "http://store.test/visit/0a", name: "First Branch", creator: "The Gibbons", price: "$0.69",
+        amount: Money(milliunits: 690, currency: "USD"), isOwned: false)
+}
+
+/// Counts the pages that are over.
+// @unchecked: `count` is a Mutex, and all else is constant.
+final class PageDelegate: NSObject, SKStoreProductViewControllerDelegate, @unchecked Sendable {
+    private let count = Mutex(0)
+    private let done: AsyncStream<Void>
+    private let tell: AsyncStream<Void>.Continuation
+
+    override init() { (done, tell) = AsyncStream.makeStream() }
+
+    var finished: Int { count.withLock { $0 } }
+
+    func productViewControllerDidFinish(_ viewController: SKStoreProductViewController) {
+        count.withLock { $0 += 1 }
+        tell.yield()
+    }
+
+    func wait() async { for await _ in done { return } }
+}
+
 @Suite("Product pages", .timeLimit(.minutes(1)))
 struct StorePagesTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }
-
-    // @unchecked: `tell` is a continuation, the rest is constant.
-    private final class Delegate: NSObject, SKStoreProductViewControllerDelegate, @unchecked Sendable {
-        let done: AsyncStream<Void>
-        private let tell: AsyncStream<Void>.Continuation
-        override init() { (done, tell) = AsyncStream.makeStream() }
-        func productViewControllerDidFinish(_ viewController: SKStoreProductViewController) { tell.yield() }
-        func wait() async { for await _ in done { return } }
-    }
 
     private func launch(_ presenter: RecordedPresenter) -> StoreKitEngine {
         var configuration = device.configuration()
@@ -70,6 +87,11 @@ struct StorePagesTests {
                 ["id": 1, "productIdentifier": "com.example.monkeys.credits10"],
                 "1 com.example.monkeys com.example.monkeys.credits10 Credits $0.99 true"
             ),
+            // As with Apple's StoreKit, a product that the app does not sell is ignored.
+            (
+                ["id": 1, "productIdentifier": "com.example.monkeys.gone"],
+                "1 com.example.monkeys - false"
+            ),
             (
                 ["productIdentifier": "com.example.monkeys.credits5", "ct": "ignored"],
                 "0 com.example.monkeys com.example.monkeys.credits5 Credits $0.99 true"
@@ -79,10 +101,11 @@ struct StorePagesTests {
         parameters: Parameters, expected: String
     ) async throws {
         let presenter = RecordedPresenter()
-        let delegate = Delegate()
+        let delegate = PageDelegate()
         let page = SKStoreProductViewController(engine: launch(presenter))
         page.delegate = delegate
         #expect(try await page.loadProduct(withParameters: parameters.values))
+        await page.present()
         await delegate.wait()
         #expect(presenter.lines == [expected])
         // Nobody bought.
@@ -101,7 +124,7 @@ struct StorePagesTests {
 
     @Test(
         arguments: [
-            ["id": 99], ["id": 1, "productIdentifier": "com.example.monkeys.gone"], ["productIdentifier": "gone"], [:],
+            ["id": 99], ["productIdentifier": "gone"], [:],
             ["id": "eleven"], ["id": 1.5], ["id": -3], ["id": 11, "productIdentifier": ""],
             ["productIdentifier": 7],
         ] as [Parameters])
@@ -140,30 +163,35 @@ struct StorePagesTests {
         queue.add(observer)
         let page = SKStoreProductViewController(engine: engine)
         #expect(try await page.loadProduct(withParameters: ["id": 11]))
+        await page.present()
         await observer.wait { $0.contains { $0.hasPrefix("removed purchased") } }
         #expect(device.store.purchases.values.map(\.request.productID) == ["com.example.monkeys.credits5"])
         await engine.stop()
     }
 
     @Test func `another app's product is not bought, whatever the presenter answers`() async throws {
-        let delegate = Delegate()
+        let delegate = PageDelegate()
         let engine = launch(RecordedPresenter(.buy))
         let page = SKStoreProductViewController(engine: engine)
         page.delegate = delegate
         #expect(try await page.loadProduct(withParameters: ["id": 12]))
+        await page.present()
         await delegate.wait()
         #expect(engine.payments.isEmpty)
     }
 
     /// As code does that is not async, and gives no completion handler.
     private func loadAll(_ pages: [SKStoreProductViewController]) {
-        for page in pages { page.loadProduct(withParameters: ["id": 11]) }
+        for page in pages {
+            page.loadProduct(withParameters: ["id": 11])
+            page.present()
+        }
     }
 
     @Test func `one page is shown at a time`() async throws {
         let presenter = RecordedPresenter()
         let engine = launch(presenter)
-        let delegates = (0..<8).map { _ in Delegate() }
+        let delegates = (0..<8).map { _ in PageDelegate() }
         let pages = delegates.map { delegate in
             let page = SKStoreProductViewController(engine: engine)
             page.delegate = delegate
@@ -174,17 +202,14 @@ struct StorePagesTests {
         #expect(presenter.lines.count == 8 && presenter.mostAtOnce == 1)
     }
 
-    private static let song = VisitDescription(
-        id: "0a", url: "http://store.test/visit/0a", name: "First Branch", creator: "The Gibbons", price: "$0.69",
-        amount: Money(milliunits: 690, currency: "USD"), isOwned: false)
-
     @Test func `an item of the storefront is shown and bought at the price on its page`() async throws {
-        device.store.change { $0.visits[40] = Self.song }
+        device.store.change { $0.visits[40] = VisitDescription.song }
         let presenter = RecordedPresenter(.buy)
-        let delegate = Delegate()
+        let delegate = PageDelegate()
         let page = SKStoreProductViewController(engine: launch(presenter))
         page.delegate = delegate
         #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await page.present()
         await delegate.wait()
         #expect(presenter.lines == ["40  First Branch by The Gibbons $0.69 true", "Bought First Branch."])
         #expect(device.store.change { $0.itemsBought } == [40])
@@ -192,27 +217,29 @@ struct StorePagesTests {
     }
 
     @Test func `an item that was not bought is told, and the delegate is called`() async throws {
-        device.store.change { $0.visits[40] = Self.song }
+        device.store.change { $0.visits[40] = VisitDescription.song }
         let refusal = WireError(code: .paymentDeclined, message: "No funds.")
         device.store.failNext("buyItem", .refusal(403, refusal))
         let presenter = RecordedPresenter(.buy)
-        let delegate = Delegate()
+        let delegate = PageDelegate()
         let page = SKStoreProductViewController(engine: launch(presenter))
         page.delegate = delegate
         #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await page.present()
         await delegate.wait()
         #expect(presenter.lines.last == "First Branch was not bought. No funds.")
         #expect(device.store.change { $0.itemsBought }.isEmpty)
     }
 
     @Test func `a lost answer is not told as a purchase that failed`() async throws {
-        device.store.change { $0.visits[40] = Self.song }
+        device.store.change { $0.visits[40] = VisitDescription.song }
         device.store.failNext("buyItem", .lostAnswer)
         let presenter = RecordedPresenter(.buy)
-        let delegate = Delegate()
+        let delegate = PageDelegate()
         let page = SKStoreProductViewController(engine: launch(presenter))
         page.delegate = delegate
         #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await page.present()
         await delegate.wait()
         #expect(device.store.change { $0.itemsBought } == [40])
         #expect(
@@ -242,16 +269,17 @@ struct StorePagesTests {
     @Test(arguments: [VisitState.bought, .closed])
     func `a page in a browser is over when the customer has bought or closed it`(_ end: VisitState) async throws {
         device.store.change {
-            $0.visits[40] = Self.song
+            $0.visits[40] = VisitDescription.song
             $0.visitStates = [.open, .open, end]
         }
         let opened = Mutex<[String]>([])
         var configuration = device.configuration()
         configuration.presenter = WebStorePresenter { address in opened.withLock { $0.append(address) } }
-        let delegate = Delegate()
+        let delegate = PageDelegate()
         let page = SKStoreProductViewController(engine: device.launch(configuration))
         page.delegate = delegate
         #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await page.present()
         await delegate.wait()
         #expect(opened.withLock { $0 } == ["http://store.test/visit/0a"])
         #expect(device.store.asked.filter { $0 == "visit" }.count == 3)
@@ -327,7 +355,9 @@ struct ReviewTests {
 
     @Test func `a request that cannot be recorded is not shown`() async {
         let presenter = RecordedPresenter()
-        let pages = StorePages(presenter: presenter, bundleIdentifier: "b", folder: nil)
+        let pages = StorePages(
+            presenter: presenter, bundleIdentifier: "b", folder: nil, timer: ManualTimer(),
+            backoff: Backoff(jitter: { 1 }))
         #expect(await pages.requestReview(at: Self.start) == nil)
         #expect(presenter.lines.isEmpty)
     }

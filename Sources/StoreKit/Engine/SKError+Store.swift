@@ -9,6 +9,8 @@ extension PaymentFailure {
     static let cancelled = PaymentFailure(.paymentCancelled, .cannotConnect)
     static let notAllowed = PaymentFailure(.paymentNotAllowed, .paymentNotAllowed)
     static let notAvailable = PaymentFailure(.storeProductNotAvailable, .productNotAvailable)
+    /// The store has no page with the number. Apple's StoreKit gives this error the text of a lost connection.
+    static let noPage = PaymentFailure(.storeProductNotAvailable, .cannotConnect)
     static let journal = PaymentFailure(.unknown, .notSaved)
     static let requestData = PaymentFailure(.unauthorizedRequestData, .requestData)
     static let otherAccount = PaymentFailure(.unknown, .otherAccount)

@@ -51,7 +51,7 @@ final class StoreKitEngine: Sendable {
         }
         pages = StorePages(
             presenter: configuration.presenter, bundleIdentifier: configuration.bundleIdentifier ?? "",
-            folder: receiptURL?.deletingLastPathComponent())
+            folder: receiptURL?.deletingLastPathComponent(), timer: timer, backoff: backoff)
         func queue(
             _ journal: any PaymentJournal, _ store: any PaymentStore, _ notices: StoreNotices? = nil,
             _ downloads: DownloadEngine? = nil

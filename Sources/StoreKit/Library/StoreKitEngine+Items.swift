@@ -7,17 +7,26 @@ extension StoreKitEngine {
     func show(_ page: StoreProductPage, of item: Int64, _ visit: VisitDescription) async {
         let order = await library?.open(item, visit) ?? LibraryOrder(item: item, name: visit.name, key: UUID(), files: [])
         if visit.isOwned { await library?.download(order) }
-        let answer = await pages.show(page) { [self] in await session?.waitForEnd(of: visit) }
+        let answer = await pages.show(page) { [self] in await waitForEnd(of: visit) }
         guard !visit.isOwned, let session else { return }
         if answer == .buy, page.isForSale {
             await buy(order, visit, session)
         } else if !order.files.isEmpty {
             // The customer may have bought on the page in a browser.
-            switch await session.state(of: visit) {
+            switch await session.lastState(of: visit) {
             case .bought: await library?.download(order)
             case .open, .closed: await library?.close(order)
             case nil: break
             }
+        }
+    }
+
+    /// Waits until the customer has bought on a page in a browser or closed it, or it has expired.
+    func waitForEnd(of visit: VisitDescription) async {
+        guard let session else { return }
+        await VisitWatch(timer: pages.timer, backoff: pages.backoff).waitForEnd {
+            () async throws(StoreFailure) in
+            try await session.state(of: visit)
         }
     }
 
@@ -55,8 +64,14 @@ extension StoreSession {
         }
     }
 
-    /// The state of a page; nil when the store does not tell.
-    fileprivate func state(of visit: VisitDescription) async -> VisitState? {
+    /// The state of a page, after waiting up to 20 seconds for its end; nil when it has ended with the sign-in.
+    fileprivate func state(of visit: VisitDescription) async throws(StoreFailure) -> VisitState? {
+        guard let token = tokens.current?.token else { return nil }
+        return try await client.visit(visit.id, wait: 20, token: token)
+    }
+
+    /// The state of a page without waiting; nil when the store does not tell.
+    fileprivate func lastState(of visit: VisitDescription) async -> VisitState? {
         guard let token = tokens.current?.token else { return nil }
         do throws(StoreFailure) {
             return try await client.visit(visit.id, wait: 0, token: token)
@@ -64,14 +79,6 @@ extension StoreSession {
             // A page that has expired sells nothing any more.
             if case .refused = error { return .closed }
             return nil
-        }
-    }
-
-    /// Waits until the customer has bought on a page or closed it, or it has expired.
-    fileprivate func waitForEnd(of visit: VisitDescription) async {
-        guard let token = tokens.current?.token else { return }
-        while !Task.isCancelled {
-            guard let state = try? await client.visit(visit.id, wait: 20, token: token), state == .open else { return }
         }
     }
 }

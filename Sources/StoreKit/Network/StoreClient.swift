@@ -63,8 +63,8 @@ struct StoreClient: Sendable {
         _ = try await answer(.writeReview, body: encode(request), token: token)
     }
 
-    /// Opens the page of an item for the account.
-    func openVisit(_ request: VisitRequest, token: String) async throws(StoreFailure) -> VisitDescription {
+    /// Opens the page of an item for the account. Without a token, the store refuses it: as unknown, or for a sign-in.
+    func openVisit(_ request: VisitRequest, token: String?) async throws(StoreFailure) -> VisitDescription {
         try await value(.openVisit, request, token: token)
     }
 

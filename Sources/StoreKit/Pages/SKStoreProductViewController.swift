@@ -1,12 +1,31 @@
 import Foundation
+import Synchronization
 
-/// Shows a store page in the app. There are no view controllers on Linux: the configuration's ``StorePresenter`` shows
-/// the loaded page at once, until the customer dismisses it.
+/// Shows a page of the store in the app, through the configuration's ``StorePresenter``.
+///
+/// Load a page, and present it before or after that. There are no view controllers on Linux, so
+/// ``present(completion:)`` stands for UIKit's `present(_:animated:completion:)`:
+///
+/// ```swift
+/// let page = SKStoreProductViewController()
+/// page.delegate = self
+/// page.loadProduct(withParameters: [SKStoreProductParameterITunesItemIdentifier: 1_400_000_004])
+/// #if canImport(UIKit)
+/// present(page, animated: true)
+/// #else
+/// page.present()
+/// #endif
+/// ```
+///
+/// When the delegate is called, the page is gone: only an app on Apple's systems dismisses it.
 open class SKStoreProductViewController: NSObject {
-    /// The delegate, called when the customer dismisses the page. It is not retained.
+    /// The delegate, called once for each presentation. It is not retained.
     open weak var delegate: (any SKStoreProductViewControllerDelegate)?
 
     private let fixedEngine: StoreKitEngine?
+    private let presentation = Mutex(ProductPresentation())
+    /// The parameters of the last load, for a page that is presented again.
+    private let lastParameters = Mutex<StoreProductParameters?>(nil)
 
     /// Creates a controller without a page.
     public override init() {
@@ -19,39 +38,86 @@ open class SKStoreProductViewController: NSObject {
         super.init()
     }
 
-    /// Loads a page, calls `block` with the result on the callback queue, then shows the page. The controller stays
-    /// alive until the customer dismisses the page.
+    private var engine: StoreKitEngine { fixedEngine ?? .shared }
+
+    /// Loads a page and calls `block` with the result on the callback queue. As on Apple's systems, loading alone shows
+    /// nothing: the page is shown once it is loaded and presented. The last page that the app loads is the one that is
+    /// shown.
     ///
     /// - Parameters:
     ///   - parameters: the values for ``SKStoreProductParameterITunesItemIdentifier`` and
     ///     ``SKStoreProductParameterProductIdentifier``. Other keys are accepted and ignored.
-    ///   - block: receives true, or false with an ``SKError``: `storeProductNotAvailable` when no such page exists.
+    ///   - block: receives true, or false with an ``SKError``: `storeProductNotAvailable` when no such page exists, and
+    ///     `paymentCancelled` when the customer had to sign in and did not. It is always called.
     open func loadProduct(
         withParameters parameters: [String: Any], completionBlock block: ((Bool, (any Error)?) -> Void)? = nil
     ) {
-        let engine = fixedEngine ?? .shared
         let wanted = StoreProductParameters(parameters)
+        lastParameters.withLock { $0 = wanted }
+        load(wanted, block)
+    }
+
+    private func load(_ wanted: StoreProductParameters?, _ block: ((Bool, (any Error)?) -> Void)? = nil) {
+        let engine = engine
+        let load = presentation.withLock { $0.beginLoading() }
         let controller = Carried(object: self)
         let completion = Carried(object: block)
         Task {
             let answer =
                 if let wanted { await engine.page(wanted) } else {
-                    Result<StoreProductPage, SKError>.failure(PaymentFailure.notAvailable.error)
+                    Result<StoreProductPage, SKError>.failure(PaymentFailure.noPage.error(in: engine.languages))
                 }
             engine.callbackQueue.async {
+                // First kept, so that the block can present it; and shown only after the block has run.
+                controller.object.presentation.withLock { $0.endLoading(load, answer) }
                 switch answer {
-                case .success(let page):
-                    completion.object?(true, nil)
-                    controller.object.show(page, engine)
-                case .failure(let error):
-                    completion.object?(false, error)
+                case .success: completion.object?(true, nil)
+                case .failure(let error): completion.object?(false, error)
                 }
+                controller.object.showIfReady()
             }
         }
     }
 
-    /// Loads and shows a page, as ``loadProduct(withParameters:completionBlock:)`` does. It returns before the customer
-    /// dismisses the page.
+    /// Presents the page, now or as soon as it is loaded, until the customer dismisses it or has bought what it shows.
+    /// Then the delegate is called. While the page is presented, the controller stays alive, and another call does
+    /// nothing.
+    ///
+    /// When the page cannot be loaded, the customer reads the reason, and the delegate is called all the same. A page
+    /// that is presented again is loaded again.
+    ///
+    /// - Parameter completion: called on the callback queue when the page is presented, without waiting until it is
+    ///   loaded or dismissed.
+    open func present(completion: (() -> Void)? = nil) {
+        let isEmpty = presentation.withLock { $0.present() }
+        let completion = Carried(object: completion)
+        engine.callbackQueue.async { completion.object?() }
+        if isEmpty, let again = lastParameters.withLock({ $0 }) { load(again) } else { showIfReady() }
+    }
+
+    /// Presents the page, as ``present(completion:)`` does. It returns before the customer dismisses the page.
+    nonisolated(nonsending) open func present() async {
+        await withCheckedContinuation { continuation in present { continuation.resume() } }
+    }
+
+    private func showIfReady() {
+        guard let showing = presentation.withLock({ $0.takeShowing() }) else { return }
+        let engine = engine
+        let controller = Carried(object: self)
+        Task {
+            switch showing {
+            case .page(let page): await engine.show(page)
+            case .failure(let reason): await engine.pages.presenter.tell(reason)
+            }
+            engine.callbackQueue.async {
+                // First ended, so that the delegate can load and present the next page.
+                controller.object.presentation.withLock { $0.finish() }
+                controller.object.delegate?.productViewControllerDidFinish(controller.object)
+            }
+        }
+    }
+
+    /// Loads a page, as ``loadProduct(withParameters:completionBlock:)`` does.
     ///
     /// - Throws: an ``SKError``.
     nonisolated(nonsending) open func loadProduct(withParameters parameters: [String: Any]) async throws -> Bool {
@@ -71,21 +137,11 @@ open class SKStoreProductViewController: NSObject {
         withParameters parameters: [String: Any], impression: SKAdImpression,
         completionBlock block: ((Bool, (any Error)?) -> Void)? = nil
     ) { block?(false, SKError(.unsupportedPlatform)) }
-
-    private func show(_ page: StoreProductPage, _ engine: StoreKitEngine) {
-        let carried = Carried(object: self)
-        Task {
-            await engine.show(page)
-            engine.callbackQueue.async {
-                carried.object.delegate?.productViewControllerDidFinish(carried.object)
-            }
-        }
-    }
 }
 
 /// The delegate of a product view controller. Its method is optional.
 public protocol SKStoreProductViewControllerDelegate: NSObjectProtocol {
-    /// Reports that the customer dismissed the page.
+    /// Reports that the page is gone: the customer dismissed it, or bought what it shows.
     func productViewControllerDidFinish(_ viewController: SKStoreProductViewController)
 }
 

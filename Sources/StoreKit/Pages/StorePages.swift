@@ -7,10 +7,16 @@ struct StorePages: Sendable {
     let bundleIdentifier: String
     let reviews: DeviceRecord<ReviewHistory>
     let promotions: DeviceRecord<PromotionOverrides>
+    let timer: any RetryTimer
+    let backoff: Backoff
     private let access = SerialAccess()
 
     /// - Parameter folder: the app's folder on this device; nil while nothing is configured.
-    init(presenter: any StorePresenter, bundleIdentifier: String, folder: URL?) {
+    init(
+        presenter: any StorePresenter, bundleIdentifier: String, folder: URL?, timer: any RetryTimer, backoff: Backoff
+    ) {
+        self.timer = timer
+        self.backoff = backoff
         self.presenter = presenter
         self.bundleIdentifier = bundleIdentifier
         reviews = DeviceRecord(file: folder?.appendingPathComponent("reviews.json"), empty: ReviewHistory())
@@ -72,24 +78,20 @@ extension StoreKitEngine {
 
     /// Shows a page until the customer dismisses it, and buys what the customer wants from it.
     func show(_ page: StoreProductPage) async {
-        if page.product == nil, let visit = page.visit, let item = page.itemIdentifier {
+        if !page.isOfThisApp, let visit = page.visit, let item = page.itemIdentifier {
             return await show(page, of: item, visit)
         }
-        guard await pages.show(page, until: {}) == .buy, page.isForSale, let product = page.product else { return }
+        let answer = await pages.show(page) { [self] in
+            if let visit = page.visit { await waitForEnd(of: visit) }
+        }
+        guard answer == .buy, page.isForSale, let product = page.product else { return }
         payments.add(PaymentValues(productIdentifier: product.productIdentifier))
     }
 
     /// Loads the page that a product view controller's parameters name.
     func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, SKError> {
         guard let session else { return .failure(PaymentFailure.unreachable.error(in: languages)) }
-        do throws(StoreFailure) {
-            guard let page = try await session.page(wanted) else {
-                return .failure(PaymentFailure.notAvailable.error(in: languages))
-            }
-            return .success(page)
-        } catch {
-            return .failure(PaymentFailure(error).error(in: languages))
-        }
+        return await session.page(wanted).mapError { $0.error(in: languages) }
     }
 }
 
@@ -110,74 +112,102 @@ extension StoreSession {
         }
     }
 
-    /// Opens the storefront's page of an item; nil when it has none, or when nobody is signed in.
-    private func visit(_ item: Int64, _ product: ProductID?) async throws(StoreFailure) -> VisitDescription? {
-        guard let account = tokens.current?.account.accountID else { return nil }
+    /// How the store answered when a page was opened.
+    private enum Opening {
+        case opened(VisitDescription)
+        /// The storefront has no item with the number. A product can have it.
+        case missing
+        case signedOut
+    }
+
+    /// Opens the storefront's page of an item for the account that is signed in. It asks nobody to sign in.
+    private func open(_ item: Int64, _ product: ProductID?) async throws(StoreFailure) -> Opening {
         let request = VisitRequest(item: item, productID: product)
         do throws(StoreFailure) {
-            return try await asAccount(account, mayAsk: false) { token throws(StoreFailure) in
-                try await client.openVisit(request, token: token)
+            // Without a token, the store only says whether it has the item.
+            guard let account = tokens.current?.account.accountID else {
+                return .opened(try await client.openVisit(request, token: nil))
             }
+            return .opened(
+                try await asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+                    try await client.openVisit(request, token: token)
+                })
         } catch {
-            // The number of a product, or of nothing; or the customer does not sign in just to look.
-            if error == .notSignedIn { return nil }
-            if case .refused(let refusal) = error, refusal.code == .notFound { return nil }
+            if error == .notSignedIn { return .signedOut }
+            if case .refused(let refusal) = error, refusal.code == .notFound { return .missing }
             throw error
         }
     }
 
-    /// Loads a page; nil when the store has no such page.
-    fileprivate func page(_ wanted: StoreProductParameters) async throws(StoreFailure) -> StoreProductPage? {
-        guard let itemID = wanted.itemIdentifier else {
-            guard let productID = wanted.productIdentifier else { return nil }
-            let answer = try await products([productID])
-            return answer.products.first.flatMap {
-                page(StoreItem(itemID: 0, bundleID: bundleID, appName: nil, product: $0), itemID: nil)
-            }
+    fileprivate func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, PaymentFailure> {
+        do throws(StoreFailure) {
+            guard let number = wanted.itemIdentifier else { return try await page(wanted.productIdentifier) }
+            return try await page(number, wanted.productIdentifier)
+        } catch {
+            return .failure(PaymentFailure(error))
         }
-        let visit = try await visit(itemID, wanted.productIdentifier)
+    }
+
+    /// Loads the page of one of the app's own products.
+    private func page(_ productID: ProductID?) async throws(StoreFailure) -> Result<StoreProductPage, PaymentFailure> {
+        guard let productID, let product = try await products([productID]).products.first else {
+            return .failure(.noPage)
+        }
+        return page(StoreItem(itemID: 0, bundleID: bundleID, appName: nil, product: product), number: nil)
+    }
+
+    /// Loads the page of an app, of a product, or of another item of the storefront.
+    private func page(
+        _ number: Int64, _ productID: ProductID?
+    ) async throws(StoreFailure) -> Result<StoreProductPage, PaymentFailure> {
+        var opening = try await open(number, productID)
         let answer = try await ask(
-            ProductsRequest(bundleID: bundleID, productIDs: [], languages: languages, itemIDs: [itemID]))
-        guard var item = answer.items?.first(where: { $0.itemID == itemID }) else {
+            ProductsRequest(bundleID: bundleID, productIDs: [], languages: languages, itemIDs: [number]))
+        var item = answer.items?.first(where: { $0.itemID == number })
+        if item == nil, case .signedOut = opening {
             // A song, film, episode or book belongs to no app. Its page is for a customer, who signs in first.
-            var opened = visit
-            if visit == nil, tokens.current == nil, case .signedIn = await signIn(as: nil, email: nil) {
-                opened = try await self.visit(itemID, wanted.productIdentifier)
+            switch await signIn(as: nil, email: nil) {
+            case .signedIn: opening = try await open(number, productID)
+            case .cancelled: return .failure(.cancelled)
+            case .otherAccount: return .failure(.otherAccount)
+            case .refused(let failure): return .failure(failure)
+            case .unreachable: throw .unreachable
             }
-            return opened.map { page($0, StoreItem(itemID: itemID, bundleID: "", appName: nil, product: nil)) }
         }
-        if let visit, item.product == nil, wanted.productIdentifier == nil { return page(visit, item) }
-        if item.product == nil, let productID = wanted.productIdentifier {
+        if let app = item, app.product == nil, let productID {
+            // As with Apple's StoreKit, a product that the app does not sell is ignored.
             let answer = try await ask(
-                ProductsRequest(bundleID: item.bundleID, productIDs: [productID], languages: languages))
-            guard let product = answer.products.first else { return nil }
-            item.product = product
+                ProductsRequest(bundleID: app.bundleID, productIDs: [productID], languages: languages))
+            item?.product = answer.products.first
         }
-        return page(item, itemID: itemID)
+        if case .opened(let visit) = opening {
+            return page(
+                item ?? StoreItem(itemID: number, bundleID: "", appName: nil, product: nil), number: number, visit)
+        }
+        return item.map { page($0, number: number) } ?? .failure(.noPage)
     }
 
-    private func page(_ visit: VisitDescription, _ item: StoreItem) -> StoreProductPage {
-        StoreProductPage(
-            itemIdentifier: item.itemID, bundleIdentifier: item.bundleID.rawValue, appName: item.appName,
-            isForSale: visit.amount != nil && !visit.isOwned,
-            item: StoreProductPage.Item(
-                name: visit.name, creator: visit.creator, formattedPrice: visit.price, isOwned: visit.isOwned,
-                address: visit.url), visit: visit)
-    }
-
-    private func page(_ item: StoreItem, itemID: Int64?) -> StoreProductPage? {
+    private func page(
+        _ item: StoreItem, number: Int64?, _ visit: VisitDescription? = nil
+    ) -> Result<StoreProductPage, PaymentFailure> {
         var product: StoreProductPage.Product?
         if let description = item.product {
-            guard
-                let price = Decimal(string: description.price.decimal, locale: Locale(identifier: "en_US_POSIX"))
-            else { return nil }
+            guard let price = description.price.exact else { return .failure(.unreachable) }
             product = StoreProductPage.Product(
                 productIdentifier: description.productID.rawValue, name: description.displayName,
                 description: description.description, price: price,
                 priceLocale: Locale(identifier: description.priceLocale))
         }
-        return StoreProductPage(
-            itemIdentifier: itemID, bundleIdentifier: item.bundleID.rawValue, appName: item.appName, product: product,
-            isForSale: product != nil && item.bundleID == bundleID)
+        let isOfThisApp = product != nil && item.bundleID == bundleID
+        return .success(
+            StoreProductPage(
+                itemIdentifier: number, bundleIdentifier: item.bundleID.rawValue, appName: item.appName,
+                product: product,
+                isForSale: isOfThisApp || visit.map { $0.amount != nil && !$0.isOwned } ?? false,
+                item: visit.map {
+                    StoreProductPage.Item(
+                        name: $0.name, creator: $0.creator, formattedPrice: $0.price, isOwned: $0.isOwned,
+                        address: $0.url)
+                }, visit: visit, isOfThisApp: isOfThisApp))
     }
 }

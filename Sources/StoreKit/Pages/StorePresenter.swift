@@ -87,6 +87,8 @@ public struct StoreProductPage: Sendable, Equatable {
     public var item: Item?
     /// The visit behind ``item``.
     var visit: VisitDescription?
+    /// Whether ``product`` is the app's own, which is bought through its queue.
+    var isOfThisApp = false
 }
 
 /// The customer's answer to a page.
@@ -133,13 +135,16 @@ public struct TerminalStorePresenter: StorePresenter {
         Int(line?.trimmingCharacters(in: .whitespaces) ?? "").flatMap { (1...5).contains($0) ? $0 : nil }
     }
 
+    private static func price(of item: StoreProductPage.Item) -> String {
+        item.isOwned ? "owned" : TerminalPaymentSheet.printable(item.formattedPrice ?? "")
+    }
+
     static func text(of page: StoreProductPage) -> String {
         let app = TerminalPaymentSheet.printable(page.appName ?? page.bundleIdentifier)
         if let item = page.item, page.product == nil {
-            let price = item.isOwned ? "owned" : item.formattedPrice ?? ""
             return """
 
-                  \(TerminalPaymentSheet.printable(item.name))  \(TerminalPaymentSheet.printable(price))
+                  \(TerminalPaymentSheet.printable(item.name))  \(price(of: item))
                   by \(TerminalPaymentSheet.printable(item.creator))
                   \(TerminalPaymentSheet.printable(item.address))
 
@@ -148,7 +153,13 @@ public struct TerminalStorePresenter: StorePresenter {
         guard let product = page.product else { return "\n  \(app)\n" }
         var lines = ["", "  \(TerminalPaymentSheet.printable(product.name))  \(product.formattedPrice)"]
         if !product.description.isEmpty { lines.append("  \(TerminalPaymentSheet.printable(product.description))") }
-        return (lines + ["  from \(app)", ""]).joined(separator: "\n")
+        lines.append("  from \(app)")
+        if let item = page.item {
+            // "Buy" buys the app, when the product belongs to another one.
+            if !page.isOfThisApp { lines[lines.count - 1] += "  \(price(of: item))" }
+            lines.append("  \(TerminalPaymentSheet.printable(item.address))")
+        }
+        return (lines + [""]).joined(separator: "\n")
     }
 }
 
@@ -169,7 +180,8 @@ public struct WebStorePresenter: StorePresenter {
     public func show(
         _ page: StoreProductPage, until ended: @escaping @Sendable () async -> Void
     ) async -> StoreProductPageAnswer {
-        guard let item = page.item else { return await terminal.show(page) }
+        // The app's own product is bought through its queue, not on the page.
+        guard let item = page.item, !page.isOfThisApp else { return await terminal.show(page) }
         open(item.address)
         await ended()
         return .done

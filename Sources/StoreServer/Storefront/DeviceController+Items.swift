@@ -27,8 +27,12 @@ extension DeviceController {
     private static let libraryPage = 500
 
     @Sendable func openVisit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        let account = try await signedIn(request)
         let body = try await request.decodeJSON(VisitRequest.self, upTo: 16 << 10)
+        // Anyone may learn this from /lookup. An app asks nobody to sign in for a page that does not exist.
+        guard store.catalog.value.storeItem(body.item) != nil else {
+            throw StoreError(.notFound, "The storefront has no item \(body.item).")
+        }
+        let account = try await signedIn(request)
         guard let storefront = Storefront.named(account.storefront),
             let item = store.catalog.value.storeItem(body.item),
             item.availability.includes(storefront)
