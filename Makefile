@@ -2,8 +2,8 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help build test demo serve bench soak fuzz format lint docs pages clean
-.PHONY: packages packages-test packages-bench packages-soak packages-fuzz
+.PHONY: help build test test-browser demo serve bench soak fuzz format lint docs pages clean
+.PHONY: packages packages-test packages-browser packages-bench packages-soak packages-fuzz
 
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
@@ -21,7 +21,7 @@ SEED ?=
 
 help: ## print this list
 	@echo "make TARGET, where TARGET is one of:"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # How many tests run at once. Without a limit all tests begin together. On few cores each of them then waits for minutes,
 # longer than the time limits of the servers that it uses.
@@ -34,13 +34,19 @@ KILL_WIDTH := 3
 # thread at each step. So these suites run first, on their own.
 COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWireTests)[.]
 
+# The storefront's pages in a browser, on the built cornerstore.
+BROWSER_TESTS = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser python3 -m pytest Tests/Browser
+
 # No test kills PostgreSQL, so the server need not wait for the disk.
 test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off -c full_page_writes=off
 
 packages:
 	@scripts/install-packages build
 
-packages-test packages-bench packages-soak packages-fuzz: packages-%:
+packages-test:
+	@scripts/install-packages build test browser
+
+packages-browser packages-bench packages-soak packages-fuzz: packages-%:
 	@scripts/install-packages build $*
 
 build: packages ## build everything, tests included
@@ -50,6 +56,11 @@ test: packages-test lint ## check the style and the links, then run all tests; s
 	scripts/in-memory scripts/failures-last $(SWIFT) test --parallel --disable-xctest --filter '$(COMPUTING)'
 	scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --skip KillTests --skip '$(COMPUTING)'
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(KILL_WIDTH) scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
+	$(BROWSER_TESTS)
+
+test-browser: packages-browser ## test the storefront's pages in a browser; ARGS adds options of pytest
+	$(SWIFT) build --product cornerstore
+	$(BROWSER_TESTS) $(ARGS)
 
 demo: packages ## show the sample apps, a store and a merchant at work; ONCE=1 stops at the end
 	$(SWIFT) build --product monkey-credits

@@ -1,0 +1,87 @@
+"""The store and the browser that all tests share, and a watch over everything that pages do."""
+
+import contextlib
+import os
+import urllib.parse
+
+import playwright.sync_api
+import pytest
+import store as stores
+
+# Milliseconds. Several test runs may share a machine with two cores.
+PATIENCE = 30_000
+
+
+@pytest.fixture(scope="session")
+def store():
+    """The running store."""
+    running = stores.Store()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's Chromium."""
+    with playwright.sync_api.sync_playwright() as play:
+        # Chromium has no sandbox for root, and a container may have a small /dev/shm.
+        arguments = ["--disable-dev-shm-usage", "--mute-audio"] + (["--no-sandbox"] if os.getuid() == 0 else [])
+        running = play.chromium.launch(executable_path=os.environ["CORNERSTORE_TEST_BROWSER"], args=arguments)
+        yield running
+        running.close()
+
+
+class Watch:
+    """Notes what a page must not do: show a dialog, write to the console, fail, or ask another server."""
+
+    def __init__(self, origin):
+        self._origin = urllib.parse.urlsplit(origin).netloc
+        self.faults = []
+        # Answers of these statuses are expected, and so is Chromium's line in the console about them.
+        self.expected = set()
+
+    def follow(self, page):
+        """Watches a page."""
+        page.on("dialog", self._dialog)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        page.on("request", self._request)
+        page.on("response", self._response)
+
+    def _dialog(self, dialog):
+        self.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _console(self, message):
+        if not any(f"status of {status} " in message.text for status in self.expected):
+            self.faults.append(f"console: {message.text}")
+
+    def _request(self, request):
+        address = urllib.parse.urlsplit(request.url)
+        if address.scheme in ("http", "https", "ws", "wss") and address.netloc != self._origin:
+            self.faults.append(f"request: {request.url}")
+
+    def _response(self, response):
+        if response.status >= 400 and response.status not in self.expected:
+            self.faults.append(f"{response.status}: {response.url}")
+
+
+@contextlib.contextmanager
+def watched(browser, store, **options):
+    """A context of the browser with a watch, which must have noted nothing at the end."""
+    with contextlib.closing(browser.new_context(base_url=store.storefront, **options)) as context:
+        context.set_default_timeout(PATIENCE)
+        watch = Watch(store.storefront)
+        context.on("page", watch.follow)
+        yield context, watch
+        assert watch.faults == []
+
+
+@pytest.fixture(params=["with scripts", "without scripts"])
+def page(request, browser, store):
+    """A new page of a phone, once in a browser that runs scripts and once in one that does not."""
+    screen = {"width": 375, "height": 667}
+    with watched(browser, store, viewport=screen, java_script_enabled=request.param == "with scripts") as (context, watch):
+        page = context.new_page()
+        page.watch = watch
+        yield page
