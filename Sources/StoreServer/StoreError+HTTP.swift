@@ -23,7 +23,7 @@ extension HTTPProblem {
             .notFound
         case .timeout: .requestTimeout
         case .tooLarge: .contentTooLarge
-        case .idempotencyKeyReused, .wrongState, .codeUsed, .priceChanged, .wrongOffset: .conflict
+        case .idempotencyKeyReused, .awaitsApproval, .wrongState, .codeUsed, .priceChanged, .wrongOffset: .conflict
         case .invalidContent, .ordered: .unprocessableContent
         case .paymentNotAllowed, .addressExpired, .forbidden, .notOwned: .forbidden
         case .rateLimited: .tooManyRequests

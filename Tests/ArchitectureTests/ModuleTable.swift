@@ -102,7 +102,8 @@ struct ModuleTable {
         "CornerstoreCommands": Row(
             [
                 "BlobStorage", "ContentDownloads", "ContentPackages", "ControlWire", "CornerstoreEncoding", "Database",
-                "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit", "StoreReceipts",
+                "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit",
+                "StoreReceipts",
                 "StoreServer", "StoreWire",
             ],
             outside: [

@@ -172,6 +172,33 @@ struct ItemJourneyTests {
         }
     }
 
+    @Test func anApprovedRequestIsDownloadedAtTheNextLaunch() async throws {
+        try await JourneyStore.with(.sqlite, items: Self.itemWithFile, files: ["example.pdf": Self.example]) {
+            store async throws in
+            let device = try await JourneyDevice(store, email: "ape@example.com")
+            #expect(try await store.control("PATCH", "accounts/ape@example.com", #"{"asksToBuy":true}"#).status == 200)
+            let first = Listener { _ in .buy }
+            let engine = try await open(device, first)
+            #expect(await first.rest(of: "Asked for the permission to buy") == " The Example.")
+            await engine.stop()
+            // Nobody has decided: looking at the page and leaving it changes nothing.
+            let idle = try await open(device, Listener { _ in .done })
+            await idle.stop()
+            let listed = try await store.control("GET", "pending-purchases").body
+            let pending = try JSONSerialization.jsonObject(with: Data(listed)) as? [[String: Any]]
+            let key = try #require(pending?.first?["key"] as? String)
+            #expect(pending?.count == 1)
+            #expect(try await store.control("POST", "pending-purchases/\(key)/approve", "{}").status == 200)
+
+            let second = Listener { _ in .done }
+            var configuration = device.configuration()
+            configuration.presenter = second
+            let next = device.launch(configuration)
+            try await expectExample(in: second, on: device)
+            await next.stop()
+        }
+    }
+
     @Test func anItemThatWasBoughtInTheBrowserIsDownloadedToo() async throws {
         try await JourneyStore.with(.sqlite, items: Self.itemWithFile, files: ["example.pdf": Self.example]) {
             store async throws in

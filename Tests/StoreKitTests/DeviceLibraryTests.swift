@@ -59,14 +59,17 @@ struct DeviceLibraryTests {
             let file = scene.file(length: grant.length, sha256: grant.sha256)
             #expect(scene.library.state(of: file) == .missing)
             scene.server.trouble(.cut(after: 100_000))
-            await #expect(throws: ContentDownloadError.self) {
-                try await scene.library.download(file, at: scene.store) { grant }
-            }
-            #expect(scene.library.state(of: file) == .partial && scene.library.received(file) == 100_000)
+            let cut = await failure { _ = try await scene.library.download(file, at: scene.store) { grant } }
+            #expect((cut as? ContentDownloadError)?.code == .unreachable)
+            let received = scene.library.received(file)
+            // The client may drop the last portions of a connection that ends.
+            #expect((0...100_000).contains(received))
+            #expect(scene.library.state(of: file) == (received > 0 ? .partial : .missing))
             #expect(try scene.names() == [])
             let place = try await scene.library.download(file, at: scene.store) { grant }
-            #expect(scene.server.ranges == ["-", "bytes=100000-"])
-            #expect(try Data(contentsOf: place) == Data(Self.bytes) && scene.library.state(of: file) == .downloaded)
+            #expect(scene.server.ranges == ["-", received > 0 ? "bytes=\(received)-" : "-"])
+            #expect(try Data(contentsOf: place) == Data(Self.bytes))
+            #expect(scene.library.state(of: file) == .downloaded)
             #expect(place.path.hasPrefix(scene.device.path + "/library/sandbox/"))
             #expect(try await scene.library.download(file, at: scene.store) { grant } == place)
             #expect(scene.server.ranges.count == 2)
@@ -85,7 +88,9 @@ struct DeviceLibraryTests {
             _ = try? await scene.library.download(second, at: scene.store) { new }
             #expect(try Data(contentsOf: oldPlace) == Data(Self.bytes))
             let place = try await scene.library.download(second, at: scene.store) { new }
-            #expect(try scene.names() == ["second.wav"] && Data(contentsOf: place) == Data(Self.bytes.reversed()))
+            let arrived = try Data(contentsOf: place)
+            #expect(arrived == Data(Self.bytes.reversed()))
+            #expect(try scene.names() == ["second.wav"])
         }
     }
 
@@ -119,17 +124,18 @@ struct DeviceLibraryTests {
                 return grant
             }
             #expect(asked.withLock { $0 } == 2)
-            var strange = grant
-            strange.contentID = "item.41"
-            await #expect(throws: DeviceLibrary.StrangeGrant.self) { [strange] in
-                try await scene.library.download(file, at: scene.store) { strange }
+            var other = grant
+            other.contentID = "item.41"
+            let refused = await failure { [other] in
+                _ = try await scene.library.download(file, at: scene.store) { other }
             }
-            strange = grant
-            strange.sha256 = String(grant.sha256.reversed())
-            let error = await #expect(throws: ContentDownloadError.self) { [strange] in
-                try await scene.library.download(file, at: scene.store) { strange }
+            #expect(refused is DeviceLibrary.StrangeGrant)
+            var wrong = grant
+            wrong.sha256 = String(grant.sha256.reversed())
+            let damaged = await failure { [wrong] in
+                _ = try await scene.library.download(file, at: scene.store) { wrong }
             }
-            #expect(error?.code == .wrongDigest)
+            #expect((damaged as? ContentDownloadError)?.code == .wrongDigest)
             #expect(try Data(contentsOf: scene.library.url(of: file)) == Data(Self.bytes))
         }
     }
@@ -149,14 +155,21 @@ struct DeviceLibraryTests {
         try await with { scene async throws in
             let grant = scene.serve(Self.bytes)
             let file = scene.file(length: grant.length)
-            let error = await #expect(throws: DeviceError.self) {
-                try await scene.library.download(file, at: scene.store) {
+            let refused = await failure {
+                _ = try await scene.library.download(file, at: scene.store) {
                     // Another process comes while this one downloads.
                     _ = try await scene.library.download(file, at: scene.store) { grant }
                     return grant
                 }
             }
-            #expect(error?.code == .inUse)
+            #expect((refused as? DeviceError)?.code == .inUse)
         }
+    }
+
+    private func failure(_ body: () async throws -> Void) async -> (any Error)? {
+        do {
+            try await body()
+            return nil
+        } catch { return error }
     }
 }

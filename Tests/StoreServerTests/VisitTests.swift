@@ -101,6 +101,23 @@ struct VisitTests {
                 .buyItem, token: token, body: ItemPurchaseMessage(item: 1002, idempotencyKey: UUID())
             ).decoded(OwnedItem.self)
             #expect(bought.name == "First Branch" && bought.kind == "song" && bought.price.milliunits == 690)
+            let product = try await server.device(.purchases, token: token, body: server.purchase("hats"))
+                .decoded(PurchaseResponse.self)
+            func list(_ query: String = "") async throws -> [ControlAPI.Transaction] {
+                try await server.control("GET", "/control/v1/sandbox/transactions" + query).decoded(
+                    [ControlAPI.Transaction].self)
+            }
+            // The newest first, of both kinds; an app's list has no items.
+            let ids = [product.transaction?.transactionID.description, bought.transactionID.description]
+            #expect(try await list().map(\.transactionId) == ids)
+            #expect(try await list("?limit=1").map(\.transactionId) == [ids[0]])
+            #expect(try await list("?bundle=\(RunningServer.bundleID)").map(\.transactionId) == [ids[0]])
+            let row = try #require(try await list("?before=\(ids[0] ?? "")").first)
+            #expect(row.kind == "item" && row.item == 1002 && row.name == "First Branch" && row.price == "0.69")
+            #expect(row.productId == "item.1002" && row.revocationDate == nil)
+            let tester = try #require(SandboxTester.read(from: server.directory))
+            #expect(try await list("?account=\(tester.email)").map(\.transactionId) == ids)
+
             let path = "/control/v1/sandbox/transactions/\(bought.transactionID)/refund"
             let refunded = try await server.control("POST", path, #"{"reason":"app"}"#)
             #expect(
@@ -112,6 +129,30 @@ struct VisitTests {
             #expect(unknown.status == 404 && unknown.code == "unknown_transaction")
             #expect(
                 try await server.device(.library(after: nil), token: token).decoded(LibraryResponse.self).items == [])
+        }
+    }
+
+    @Test func aChildAsksAndTheRequestIsApproved() async throws {
+        try await with { server in
+            let token = try await server.signIn().token
+            let tester = try #require(SandboxTester.read(from: server.directory))
+            let asks = try await server.control(
+                "PATCH", "/control/v1/sandbox/accounts/\(tester.email)", #"{"asksToBuy":true}"#)
+            #expect(asks.status == 200)
+            let opened = try await server.device(.openVisit, token: token, body: VisitRequest(item: 1002))
+                .decoded(VisitDescription.self)
+            let key = UUID()
+            let asked = try await Self.post(server, opened.url + "/buy", "key=\(key)&price=690")
+            #expect(asked.text.contains("The request to buy was sent."))
+            let again = try await server.device(
+                .buyItem, token: token, body: ItemPurchaseMessage(item: 1002, idempotencyKey: UUID()))
+            #expect(again.status == 409 && again.code == "awaits_approval")
+            let base = "/control/v1/sandbox/pending-purchases"
+            let pending = try await server.control("GET", base).decoded([ControlAPI.PendingPurchase].self)
+            #expect(pending.map(\.key) == [key] && pending.first?.productId == "item.1002")
+            #expect(try await server.control("POST", "\(base)/\(key)/approve", "{}").status == 200)
+            let library = try await server.device(.library(after: nil), token: token).decoded(LibraryResponse.self)
+            #expect(library.items.map(\.item) == [1002])
         }
     }
 

@@ -99,7 +99,6 @@ struct ItemFolder {
         ("media/first-branch.wav", "pictures/screen.jpg", "no extension"),
         ("media/first-branch.wav", "media/empty.wav", "is empty"),
         ("collection: 1400000002", "collection: 1400000001", "is no album"),
-        ("    copyright: ℗", "    displayPrice: 9.99\n    copyright: ℗", "not sold by itself"),
         ("explicitness: cleaned", "explicitness: clean", "is not known"),
         ("languages: [EN, DE]", "tongues: [EN, DE]", "is not a key"),
         ("relatedItems: [1400000003]", "relatedItems: [x]", "is not an item"),

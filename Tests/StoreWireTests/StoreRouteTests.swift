@@ -13,7 +13,7 @@ struct StoreRouteTests {
         .notices("com.example.app", after: 7, languages: ["en_US", "zh-Hant"]), .promotions, .priceConsents,
         .redemptions, .content(id), .review("com.example.app"), .writeReview, .openVisit,
         .visit("\(id)", wait: nil), .visit("\(id)", wait: 25), .library(after: nil), .library(after: id), .buyItem,
-        .itemFile(1_400_000_004),
+        .itemFile(id.rawValue),
     ]
 
     /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
@@ -54,7 +54,7 @@ struct StoreRouteTests {
         case .library(let after):
             ("GET /device/v1/items", "/device/v1/items" + (after == nil ? "" : "?after=2000000123456789"))
         case .buyItem: ("POST /device/v1/items", "/device/v1/items")
-        case .itemFile: ("POST /device/v1/items/{id}/file", "/device/v1/items/1400000004/file")
+        case .itemFile: ("POST /device/v1/items/{id}/file", "/device/v1/items/2000000123456789/file")
         case .content:
             ("POST /device/v1/transactions/{id}/content", "/device/v1/transactions/2000000123456789/content")
         }

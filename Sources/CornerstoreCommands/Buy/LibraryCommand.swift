@@ -137,7 +137,8 @@ struct LibraryItemReport: Encodable, Sendable {
         return [
             String(owned.item), owned.kind ?? "", owned.name ?? "no longer in the catalog",
             "\(owned.price.decimal) \(owned.price.currency)", Moment.text(owned.purchaseDate),
-            files.count > 1 ? "\(files.count) files" : files.first?.name ?? "", files.isEmpty ? "" : TransferMeter.size(size),
+            files.count > 1 ? "\(files.count) files" : files.first?.name ?? "",
+            files.isEmpty ? "" : TransferMeter.size(size),
             state, owned.transactionID.description,
         ]
     }
@@ -146,7 +147,8 @@ struct LibraryItemReport: Encodable, Sendable {
         let count = files.filter { $0.state == .downloaded }.count
         switch files.count {
         case 0: return ""
-        case 1: return files[0].state == .downloaded ? "yes" : files[0].state == .missing ? "no" : files[0].state.rawValue
+        case 1:
+            return files[0].state == .downloaded ? "yes" : files[0].state == .missing ? "no" : files[0].state.rawValue
         case count: return "yes"
         default: return "\(count) of \(files.count)"
         }

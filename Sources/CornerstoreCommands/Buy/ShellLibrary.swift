@@ -104,7 +104,8 @@ struct ShellLibrary {
             }
         } catch let error as ContentDownloadError {
             throw CommandError(
-                .failed, "\(title) was not downloaded: \(error.detail). Run “cornerstore library download” to continue.")
+                .failed, "\(title) was not downloaded: \(error.detail). Run “cornerstore library download” to continue."
+            )
         } catch let error as DeviceError {
             throw CommandError(.failed, "\(title) was not downloaded: \(error.detail).")
         } catch is DeviceLibrary.StrangeGrant {

@@ -27,8 +27,8 @@ extension Store {
     /// Repeating a request with its key returns the same purchase, and nothing is paid twice.
     /// - Returns: the purchase.
     /// - Throws: ``StoreError`` `not_found` for an unknown item, `product_not_available` when the storefront does not
-    ///   sell it, `payment_not_allowed` when the account may not pay or must ask first, `payment_declined`,
-    ///   `price_changed`, `idempotency_key_reused`, `unavailable`; ``DatabaseError`` when the purchase could not be
+    ///   sell it, `payment_not_allowed` when the account may not pay, `awaits_approval` when it must ask first,
+    ///   `payment_declined`, `price_changed`, `idempotency_key_reused`, `unavailable`; ``DatabaseError`` when the purchase could not be
     ///   recorded. Nothing is bought when this throws.
     public func buyItem(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase {
         if let known = try await knownPurchase(request, by: account) { return known }
@@ -43,13 +43,10 @@ extension Store {
         guard account.paymentsAllowed else {
             throw StoreError(.paymentNotAllowed, "This account may not make payments.")
         }
-        guard !account.asksToBuy else {
-            throw StoreError(
-                .paymentNotAllowed, "This account must ask before it buys. Ask to Buy is for products only.")
-        }
         guard request.agreedPrice.map({ $0 == price }) ?? true else {
             throw StoreError(.priceChanged, "The price has changed to \(price.decimal) \(price.currency).")
         }
+        if account.asksToBuy { return try await ask(request, for: price, by: account) }
         let reference: String
         switch try await authorize(price, item, request, account) {
         case .approved(let approved): reference = approved
@@ -77,7 +74,7 @@ extension Store {
         return try await database.read { try Self.owned(item, collection, by: account, $0) }
     }
 
-    private static func owned(
+    static func owned(
         _ item: Int64, _ collection: Int64?, by account: Account, _ connection: Connection
     ) throws -> ItemPurchase? {
         if let own = try ItemPurchases.owned(item, by: account.accountID, connection) { return own }
@@ -158,10 +155,18 @@ extension Store {
             throw StoreError(
                 .idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
         }
-        return try owned(request.item, collection, by: account, connection)
+        let owned = try owned(request.item, collection, by: account, connection)
+        if let asked = try ItemRequest.find(request.idempotencyKey, connection) {
+            guard asked.accountID == account.accountID, asked.item == request.item else {
+                throw StoreError(
+                    .idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
+            }
+            if owned == nil, let refusal = asked.refusal { throw refusal }
+        }
+        return owned
     }
 
-    private func authorize(
+    func authorize(
         _ price: Money, _ item: CatalogItem, _ request: ItemPurchaseRequest, _ account: Account
     ) async throws -> PaymentDecision {
         guard price.milliunits > 0 else { return .approved(reference: Self.freeReference) }

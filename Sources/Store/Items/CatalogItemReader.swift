@@ -102,7 +102,6 @@ struct CatalogItemReader {
             if !versions.isEmpty { reader.problem("versions", "only an app has them") }
         }
         if kind.isCollection {
-            if prices != nil { reader.problem("displayPrice", "a collection is not sold by itself; remove it") }
             if file != nil { reader.problem("file", "a collection has no file of its own; remove it") }
         }
     }

@@ -44,12 +44,10 @@ extension Store {
     /// Returns the purchases that wait for approval or were interrupted: the newest 1,000, oldest first.
     /// - Throws: ``DatabaseError``.
     public func pendingPurchases() async throws -> [PendingPurchase] {
-        try await database.read { connection in
-            let waiting = try [Waiting.forApproval, .forSettlement].flatMap { waiting in
-                try Purchase.pending(waiting, connection)
-            }
-            return Array(waiting.sorted { $0.createdAt < $1.createdAt }.suffix(1000))
+        let products = try await database.read { connection in
+            try [Waiting.forApproval, .forSettlement].flatMap { try Purchase.pending($0, connection) }
         }
+        return Array((products + (try await pendingItems())).sorted { $0.createdAt < $1.createdAt }.suffix(1000))
     }
 
     /// Declines a purchase that waits for approval or was interrupted.
@@ -58,6 +56,7 @@ extension Store {
     /// interrupted purchase has failed already.
     /// - Throws: ``StoreError`` `wrong_state` when the purchase does not wait; ``DatabaseError``.
     public func decline(_ idempotencyKey: UUID) async throws {
+        if try await declineItem(idempotencyKey) { return }
         let failure = WireError(code: .paymentDeclined, message: "The request to buy was declined.")
         do {
             _ = try await settle(idempotencyKey, failure: failure, .forApproval)
@@ -75,10 +74,13 @@ extension Store {
     /// account's storefront has changed. A product that the account came to own meanwhile costs nothing. A subscription
     /// gets the first period that was shown with the request, and fails if the account has used its introductory offer
     /// since. The device finds the transaction among its unfinished ones.
+    ///
+    /// The approval of a request for an item delivers the item, and its answer has no transaction.
     /// - Returns: the new answer, which is `failed` when the purchase is no longer possible.
     /// - Throws: ``StoreError`` `wrong_state` when the purchase does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
-        try await complete(idempotencyKey, .forApproval)
+        if let answer = try await approveItem(idempotencyKey) { return answer }
+        return try await complete(idempotencyKey, .forApproval)
     }
 
     /// Completes an interrupted purchase, as if the customer had resolved the interruption. The store takes the payment

@@ -124,6 +124,7 @@ public enum StoreSchema {
         waitingSubscriptions,
         purchaseStorefronts,
         itemPurchases,
+        itemRequests,
     ]
 }
 

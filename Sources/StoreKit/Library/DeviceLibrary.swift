@@ -190,4 +190,6 @@ struct LibraryOrder: Codable, Sendable, Equatable {
     var key: UUID
     /// The files to download.
     var files: [ItemFileDescription]
+    /// The price at which the customer asked to buy, while the request waits for approval; nil otherwise.
+    var asked: Money?
 }

@@ -42,7 +42,9 @@ actor LibraryDownloads {
     func resume() {
         guard let account else { return }
         do {
-            for order in try library(account).openOrders() where !order.files.isEmpty { start(order, account) }
+            for order in try library(account).openOrders() where !order.files.isEmpty || order.asked != nil {
+                start(order, account)
+            }
         } catch {
             diagnostics("the device's library cannot be read: \(Self.text(error))")
         }
@@ -72,6 +74,13 @@ actor LibraryDownloads {
         do { try library(account).save(order) } catch {
             diagnostics("the order of the item \(order.item) cannot be saved: \(Self.text(error))")
         }
+    }
+
+    /// Keeps an order that waits for approval. The next launch asks for the decision.
+    func wait(_ order: LibraryOrder, asked price: Money?) {
+        var order = order
+        order.asked = price
+        begin(order)
     }
 
     /// Forgets an order: the customer did not buy the item.
@@ -115,6 +124,18 @@ actor LibraryDownloads {
     private func perform(_ order: LibraryOrder, _ account: AccountID) async {
         do {
             let library = try library(account)
+            if order.asked != nil {
+                // The store answers the repeated request with the decision.
+                let request = ItemPurchaseMessage(
+                    item: order.item, agreedPrice: order.asked, idempotencyKey: order.key)
+                _ = try await session.asAccount(account, mayAsk: false) { [session] token throws(StoreFailure) in
+                    try await session.client.buyItem(request, token: token)
+                }
+                await tell("Bought \(order.name).")
+                var bought = order
+                bought.asked = nil
+                try library.save(bought)
+            }
             for file in order.files where library.state(of: file) != .downloaded {
                 let place = try await library.download(file, at: store) { [session] in
                     try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
@@ -134,9 +155,13 @@ actor LibraryDownloads {
         switch error {
         case StoreFailure.unreachable: retry(order, account, "the store did not answer")
         case StoreFailure.notSignedIn: break
+        case StoreFailure.refused(let refusal) where refusal.code == .awaitsApproval: break
         case StoreFailure.refused(let refusal):
             // The customer did not buy it after all, or it was refunded, or it has no file any more.
             try? library(account).forget(order.item)
+            guard order.asked == nil else {
+                return await tell("\(order.name) was not bought. \(refusal.message)")
+            }
             if refusal.code != .notOwned { await tell("\(order.name) cannot be downloaded. \(refusal.message)") }
         case let error as DeviceError where error.code == .inUse: break
         case let error as ContentDownloadError:

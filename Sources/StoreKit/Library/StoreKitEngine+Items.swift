@@ -5,7 +5,8 @@ extension StoreKitEngine {
     /// Shows the page of an item until the customer dismisses it, buys the item if the customer wants it, and downloads
     /// the files of an owned item into the device's library.
     func show(_ page: StoreProductPage, of item: Int64, _ visit: VisitDescription) async {
-        let order = await library?.open(item, visit) ?? LibraryOrder(item: item, name: visit.name, key: UUID(), files: [])
+        let order =
+            await library?.open(item, visit) ?? LibraryOrder(item: item, name: visit.name, key: UUID(), files: [])
         if visit.isOwned { await library?.download(order) }
         let answer = await pages.show(page) { [self] in await waitForEnd(of: visit) }
         guard !visit.isOwned, let session else { return }
@@ -15,7 +16,8 @@ extension StoreKitEngine {
             // The customer may have bought on the page in a browser.
             switch await session.lastState(of: visit) {
             case .bought: await library?.download(order)
-            case .open, .closed: await library?.close(order)
+            // A request that waits for approval stays, and its decision is asked for at the next launch.
+            case .open, .closed: if order.asked == nil { await library?.close(order) }
             case nil: break
             }
         }
@@ -39,6 +41,9 @@ extension StoreKitEngine {
         } catch {
             let sentence: String
             switch error {
+            case .refused(let refusal) where refusal.code == .awaitsApproval:
+                sentence = "Asked for the permission to buy \(visit.name)."
+                await library?.wait(order, asked: visit.amount)
             case .refused(let refusal):
                 sentence = "\(visit.name) was not bought. \(refusal.message)"
                 await library?.close(order)

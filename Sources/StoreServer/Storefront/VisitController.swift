@@ -142,6 +142,7 @@ struct VisitController: Sendable {
                 ItemPurchaseRequest(item: place.item.number, agreedPrice: agreed, idempotencyKey: key),
                 by: place.account)
         } catch let error as StoreError {
+            if error.code == .awaitsApproval { return Self.back(place, "asked") }
             return Self.back(
                 place, problem: Self.problems[error.code.rawValue] == nil ? "invalid" : error.code.rawValue)
         }
@@ -175,13 +176,13 @@ struct VisitController: Sendable {
 
     private static let messages = [
         "bought": "Thank you. It is in your library now.", "reviewed": "Thank you for your review.",
-        "removed": "Your review was removed.",
+        "asked": "The request to buy was sent. It is yours once it is approved.", "removed": "Your review was removed.",
     ]
     private static let problems = [
         "invalid": "The form was incomplete. Try again.", "not_sold": "This storefront does not sell it.",
         "product_not_available": "This storefront does not sell it.",
         "payment_declined": "The payment was declined.",
-        "payment_not_allowed": "This account may not pay, or must ask before it buys.",
+        "payment_not_allowed": "This account may not pay.",
         "price_changed": "The price has changed. Look at it again.",
         "idempotency_key_reused": "The form was used before. Try again.",
         "unavailable": "The store cannot be reached right now. Try again.",
