@@ -117,6 +117,19 @@ struct ProductPresentationTests {
         #expect(prompts.count == 1 && presenter.lines.isEmpty)
     }
 
+    @Test func `an app's page asks for a sign-in once, and has its name without one`() async throws {
+        device.store.change { $0.visits[1] = .song }
+        let prompts = SheetCounter()
+        let page = controller(presenter, sheet: prompts)
+        // The app's own product is bought through its queue, which asks.
+        #expect(
+            try await page.loadProduct(withParameters: ["id": 1, "productIdentifier": "com.example.monkeys.credits5"]))
+        #expect(prompts.count == 0)
+        await show(page, .after, 1)
+        await delegate.wait()
+        #expect(prompts.count == 1 && presenter.lines == ["1 com.example.monkeys - false"])
+    }
+
     /// Counts sign-ins, and cancels each.
     private final class SheetCounter: PaymentSheet {
         private let prompts = Mutex(0)
@@ -171,6 +184,17 @@ struct ProductPresentationTests {
         #expect(asked.withLock { $0 } == 4)
     }
 
+    @Test(arguments: ["approve", "decline"]) func `scripts buy on every page, or on none`(_ sheet: String) async throws
+    {
+        device.store.change { $0.visits[40] = .song }
+        let automatic = StoreKitConfiguration(environment: ["CORNERSTORE_SHEET": sheet], executable: nil) { _ in }
+        let page = controller(automatic.presenter)
+        #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await page.present()
+        await delegate.wait()
+        #expect(device.store.change { $0.itemsBought } == (sheet == "approve" ? [40] : []))
+    }
+
     // MARK: Parameters
 
     @Test(
@@ -217,7 +241,7 @@ struct ProductPresentationTests {
         #expect(page.isForSale && page.isOfThisApp && page.item?.name == "Monkeys")
         #expect(
             TerminalStorePresenter.text(of: page)
-                == "\n  Credits  $0.99\n  For monkeys\n  from Monkeys\n  http://store.test/visit/0a\n")
+                == "\n  Credits  $0.99\n  For monkeys\n  from Monkeys\n  More at http://store.test/visit/0a\n")
         // The queue buys the app's own product, so no page in a browser takes its place.
         let opened = Mutex(false)
         _ = await WebStorePresenter { _ in opened.withLock { $0 = true } }.show(page) {}

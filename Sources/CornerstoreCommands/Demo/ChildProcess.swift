@@ -8,6 +8,8 @@ struct ChildProcess: Sendable {
     var environment: [String: String]
     /// The text on standard input.
     var input: String
+    /// Whether the text on standard error is captured in its place in the output, as a terminal shows it.
+    var mergesErrors = false
 
     struct Result: Sendable {
         /// The exit code, or the negative number of the signal that ended the process.
@@ -30,7 +32,7 @@ struct ChildProcess: Sendable {
         let (input, output, errors) = (Pipe(), Pipe(), Pipe())
         process.standardInput = input
         process.standardOutput = output
-        process.standardError = errors
+        process.standardError = mergesErrors ? output : errors
         let (ended, end) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             end.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
@@ -44,7 +46,7 @@ struct ChildProcess: Sendable {
         try? input.fileHandleForWriting.write(contentsOf: Data(self.input.utf8))
         try? input.fileHandleForWriting.close()
         async let printed = Self.read(output)
-        async let complaints = Self.read(errors)
+        async let complaints = mergesErrors ? "" : Self.read(errors)
         let identifier = process.processIdentifier
         let alarm = Task {
             try await Task.sleep(for: limit)
