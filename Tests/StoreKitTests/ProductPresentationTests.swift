@@ -65,7 +65,7 @@ struct ProductPresentationTests {
         let page = controller(presenter)
         #expect(try await page.loadProduct(withParameters: ["id": 11]))
         #expect(try await page.loadProduct(withParameters: ["id": 1]))
-        for _ in 0..<3 { await page.present() }
+        await page.present()
         await delegate.wait()
         #expect(presenter.lines == ["1 com.example.monkeys - false"])
         // Presented again, it is loaded again.
@@ -73,6 +73,15 @@ struct ProductPresentationTests {
         await delegate.wait()
         #expect(presenter.lines.count == 2 && delegate.finished == 2)
         #expect(device.store.asked.filter { $0 == "products" }.count == 3)
+        // A page that is presented already is not presented once more.
+        let other = controller(presenter)
+        for _ in 0..<3 { await other.present() }
+        for count in 3...4 {
+            #expect(try await other.loadProduct(withParameters: ["id": 11]))
+            if count == 4 { await other.present() }
+            await delegate.wait()
+            #expect(presenter.lines.count == count && delegate.finished == count)
+        }
     }
 
     @Test(arguments: [StoreProductPageAnswer.done, .buy])
