@@ -67,6 +67,7 @@ demo: packages ## show the sample apps, a store and a merchant at work; ONCE=1 s
 	$(SWIFT) build --product photo-filters
 	$(SWIFT) build --product book-chapters
 	$(SWIFT) build --product server-books
+	$(SWIFT) build --product cross-promotion
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
 

@@ -21,6 +21,7 @@ let package = Package(
         .executable(name: "photo-filters", targets: ["photo-filters"]),
         .executable(name: "book-chapters", targets: ["book-chapters"]),
         .executable(name: "server-books", targets: ["server-books"]),
+        .executable(name: "cross-promotion", targets: ["cross-promotion"]),
     ],
     traits: [
         .default(enabledTraits: ["Servers"]),
@@ -226,6 +227,19 @@ let package = Package(
         ),
         .executableTarget(
             name: "server-books", dependencies: ["ServerBooks"], path: "Examples/server-books-command",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "CrossPromotion",
+            dependencies: [
+                "SampleTerminal", "StoreKit", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            path: "Examples/CrossPromotion",
+            exclude: ["CrossPromotion.yaml"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "cross-promotion", dependencies: ["CrossPromotion"], path: "Examples/cross-promotion-command",
             swiftSettings: strict
         ),
 
@@ -493,10 +507,10 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "ControlWire", "Merchant", "MerchantClient", "MerchantServer",
-                "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
-                "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
-                "photo-filters", "server-books",
+                "BookChapters", "ContentPackages", "ControlWire", "CrossPromotion", "Merchant", "MerchantClient",
+                "MerchantServer", "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
+                "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "cross-promotion",
+                "monkey-credits", "photo-filters", "server-books",
             ],
             swiftSettings: strict
         ),

@@ -112,7 +112,7 @@ struct ModuleTable {
             ]
         ),
         "cornerstore": Row(["CornerstoreCommands"], outside: ["NIOCore", "NIOPosix"]),
-        "Examples": Row(["CZlib", "MerchantClient", "PurchaseVault", "StoreKit"]),
+        "Examples": Row(["CZlib", "MerchantClient", "PurchaseVault", "StoreKit"], outside: ["AsyncHTTPClient"]),
         "cornerstore-bench": Row(
             [
                 "ContentPackages", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store", "StoreKit",

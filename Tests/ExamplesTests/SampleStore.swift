@@ -18,13 +18,21 @@ struct SampleStore: Sendable {
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples")
 
     /// Runs a test with a fresh store that has one account.
+    static func with(
+        _ backend: Backend = .sqlite, _ body: @MainActor (SampleStore) async throws -> Void
+    ) async throws {
+        try await backend.withServerDatabase { url, prefix async throws in try await with(url, prefix, body) }
+    }
+
     @MainActor
-    static func with(_ body: @MainActor (SampleStore) async throws -> Void) async throws {
+    private static func with(
+        _ databaseURL: String?, _ schemaPrefix: String, _ body: @MainActor (SampleStore) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("cornerstore-samples-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let application = try await open(in: folder)
+        let application = try await open(in: folder, databaseURL, schemaPrefix)
         let server = try await ServerTask { try await application.run(gracefulShutdownSignals: [], onReady: $0) }
         let store = SampleStore(addresses: server.address, folder: folder)
         do {
@@ -37,7 +45,9 @@ struct SampleStore: Sendable {
         await server.stop()
     }
 
-    private static func open(in folder: URL) async throws -> StoreApplication {
+    private static func open(
+        in folder: URL, _ databaseURL: String?, _ schemaPrefix: String
+    ) async throws -> StoreApplication {
         let data = folder.appendingPathComponent("data")
         try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
         let samples: [(String, BundleID?)] = [
@@ -45,13 +55,14 @@ struct SampleStore: Sendable {
             ("PhotoFilters/PhotoFilters.storekit", "com.example.photofilters"),
             // Such a file names its apps itself.
             ("BookChapters/BookChapters.yaml", nil), ("ServerBooks/ServerBooks.yaml", nil),
+            ("CrossPromotion/CrossPromotion.yaml", nil), ("Storefront/Items.yaml", nil),
         ]
         let files = samples.map { path, bundleID in
             CatalogFile(path: examples.appendingPathComponent(path).path, bundleID: bundleID)
         }
         var configuration = StoreServerConfiguration(
             dataDirectory: data, catalogFiles: files, controlPort: 0, sandboxPort: 0, productionPort: 0,
-            storefrontPort: 0)
+            storefrontPort: 0, databaseURL: databaseURL, schemaPrefix: schemaPrefix)
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
         configuration.passwordCost = PasswordCost(rounds: 16)
         return try await StoreApplication.open(configuration, now: { Date() }, logger: .silent)

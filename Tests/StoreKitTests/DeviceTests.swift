@@ -181,6 +181,7 @@ struct StoreKitConfigurationTests {
         ("CORNERSTORE_STORE", "127.0.0.1:8401", "http://127.0.0.1:8401"),
         ("CORNERSTORE_STORE", "http://", "http://127.0.0.1:8401"),
         ("CORNERSTORE_CONTROL", "here", "http://127.0.0.1:8400"),
+        ("CORNERSTORE_STOREFRONT", "shop", "http://127.0.0.1:8403"),
     ])
     func `a misspelt variable is reported, and no store is guessed`(name: String, value: String, taken: String)
         async throws
@@ -282,13 +283,18 @@ struct StoreKitConfigurationTests {
 
     @Test func `a data directory's addresses and roots are found, and a bad one does not crash`() throws {
         let file = device.folder.appendingPathComponent("addresses.json")
-        try Data(#"{"sandbox":"http://127.0.0.1:1","production":"http://127.0.0.1:2"}"#.utf8).write(to: file)
+        try Data(
+            #"{"sandbox":"http://127.0.0.1:1","production":"http://127.0.0.1:2","storefront":"http://127.0.0.1:3"}"#
+                .utf8
+        ).write(to: file)
         let roots = device.folder.appendingPathComponent("roots")
         try FileManager.default.createDirectory(at: roots, withIntermediateDirectories: true)
         try Data([1]).write(to: roots.appendingPathComponent("receipt-root.der"))
         var environment = ["CORNERSTORE_DATA": device.folder.path]
         var configuration = StoreKitConfiguration(environment: environment, executable: nil)
-        #expect(configuration.store?.port == 1)
+        #expect(configuration.store?.port == 1 && configuration.storefront?.port == 3)
+        environment["CORNERSTORE_STOREFRONT"] = "http://127.0.0.1:4"
+        #expect(StoreKitConfiguration(environment: environment, executable: nil).storefront?.port == 4)
         #expect(configuration.roots.map(\.lastPathComponent) == ["receipt-root.der"])
         environment["CORNERSTORE_ENVIRONMENT"] = "production"
         configuration = StoreKitConfiguration(environment: environment, executable: nil)

@@ -65,7 +65,7 @@ struct ProductPresentationTests {
         let page = controller(presenter)
         #expect(try await page.loadProduct(withParameters: ["id": 11]))
         #expect(try await page.loadProduct(withParameters: ["id": 1]))
-        for _ in 0..<3 { await page.present() }
+        await page.present()
         await delegate.wait()
         #expect(presenter.lines == ["1 com.example.monkeys - false"])
         // Presented again, it is loaded again.
@@ -73,6 +73,15 @@ struct ProductPresentationTests {
         await delegate.wait()
         #expect(presenter.lines.count == 2 && delegate.finished == 2)
         #expect(device.store.asked.filter { $0 == "products" }.count == 3)
+        // A page that is presented already is not presented once more.
+        let other = controller(presenter)
+        for _ in 0..<3 { await other.present() }
+        for count in 3...4 {
+            #expect(try await other.loadProduct(withParameters: ["id": 11]))
+            if count == 4 { await other.present() }
+            await delegate.wait()
+            #expect(presenter.lines.count == count && delegate.finished == count)
+        }
     }
 
     @Test(arguments: [StoreProductPageAnswer.done, .buy])
@@ -115,6 +124,19 @@ struct ProductPresentationTests {
             }
         }
         #expect(prompts.count == 1 && presenter.lines.isEmpty)
+    }
+
+    @Test func `an app's page asks for a sign-in once, and has its name without one`() async throws {
+        device.store.change { $0.visits[1] = .song }
+        let prompts = SheetCounter()
+        let page = controller(presenter, sheet: prompts)
+        // The app's own product is bought through its queue, which asks.
+        #expect(
+            try await page.loadProduct(withParameters: ["id": 1, "productIdentifier": "com.example.monkeys.credits5"]))
+        #expect(prompts.count == 0)
+        await show(page, .after, 1)
+        await delegate.wait()
+        #expect(prompts.count == 1 && presenter.lines == ["1 com.example.monkeys - false"])
     }
 
     /// Counts sign-ins, and cancels each.
@@ -171,6 +193,17 @@ struct ProductPresentationTests {
         #expect(asked.withLock { $0 } == 4)
     }
 
+    @Test(arguments: ["approve", "decline"]) func `scripts buy on every page, or on none`(_ sheet: String) async throws
+    {
+        device.store.change { $0.visits[40] = .song }
+        let automatic = StoreKitConfiguration(environment: ["CORNERSTORE_SHEET": sheet], executable: nil) { _ in }
+        let page = controller(automatic.presenter)
+        #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await page.present()
+        await delegate.wait()
+        #expect(device.store.change { $0.itemsBought } == (sheet == "approve" ? [40] : []))
+    }
+
     // MARK: Parameters
 
     @Test(
@@ -217,7 +250,7 @@ struct ProductPresentationTests {
         #expect(page.isForSale && page.isOfThisApp && page.item?.name == "Monkeys")
         #expect(
             TerminalStorePresenter.text(of: page)
-                == "\n  Credits  $0.99\n  For monkeys\n  from Monkeys\n  http://store.test/visit/0a\n")
+                == "\n  Credits  $0.99\n  For monkeys\n  from Monkeys\n  More at http://store.test/visit/0a\n")
         // The queue buys the app's own product, so no page in a browser takes its place.
         let opened = Mutex(false)
         _ = await WebStorePresenter { _ in opened.withLock { $0 = true } }.show(page) {}

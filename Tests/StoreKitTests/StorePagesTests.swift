@@ -290,9 +290,10 @@ struct StorePagesTests {
             itemIdentifier: 1, bundleIdentifier: "", isForSale: true,
             item: .init(
                 name: "So\u{1B}ng", creator: "Ann", formattedPrice: "$0.69", isOwned: false, address: "http://a/b"))
-        #expect(TerminalStorePresenter.text(of: page) == "\n  Song  $0.69\n  by Ann\n  http://a/b\n")
+        #expect(TerminalStorePresenter.text(of: page) == "\n  Song  $0.69\n  by Ann\n  More at http://a/b\n")
         page.item?.isOwned = true
         #expect(TerminalStorePresenter.text(of: page).contains("Song  owned"))
+        #expect(TerminalStorePresenter.text(of: page).contains("Review it at http://a/b\n"))
     }
 
     @Test func `the terminal's page contains no control characters of the store`() {

@@ -10,6 +10,8 @@ struct ChildProcess: Sendable {
     var environment: [String: String]
     /// The text on standard input.
     var input: String
+    /// Whether the text on standard error is captured in its place in the output, as a terminal shows it.
+    var mergesErrors = false
 
     struct Result: Sendable {
         /// The exit code, or the negative number of the signal that ended the process.
@@ -32,21 +34,33 @@ struct ChildProcess: Sendable {
     }
 
     private func run() async throws -> Result {
+        if mergesErrors {
+            let ended = try await run(errors: .combinedWithOutput)
+            return Result(status: Self.status(ended.terminationStatus), output: ended.standardOutput, errors: "")
+        }
+        let ended = try await run(errors: .string(limit: Self.outputLimit))
+        return Result(
+            status: Self.status(ended.terminationStatus), output: ended.standardOutput, errors: ended.standardError)
+    }
+
+    private func run<Errors: ErrorOutputProtocol>(
+        errors: Errors
+    ) async throws -> ExecutionResult<Void, StringOutput<UTF8>, Errors> {
         let variables = environment.map { (Environment.Key(stringLiteral: $0), $1) }
-        let ended: ExecutionResult<Void, StringOutput<UTF8>, StringOutput<UTF8>>
         do {
-            ended = try await Subprocess.run(
+            return try await Subprocess.run(
                 .path(FilePath(executable.path)), arguments: Arguments(arguments),
                 environment: .custom(Dictionary(uniqueKeysWithValues: variables)), input: .string(input),
-                output: .string(limit: Self.outputLimit), error: .string(limit: Self.outputLimit))
+                output: .string(limit: Self.outputLimit), error: errors)
         } catch let error as SubprocessError {
             throw CommandError(.failed, "Cannot run \(executable.path): \(error)")
         }
-        let status =
-            switch ended.terminationStatus {
-            case .exited(let code): code
-            case .signaled(let signal): -signal
-            }
-        return Result(status: status, output: ended.standardOutput, errors: ended.standardError)
+    }
+
+    private static func status(_ status: TerminationStatus) -> Int32 {
+        switch status {
+        case .exited(let code): code
+        case .signaled(let signal): -signal
+        }
     }
 }

@@ -25,7 +25,7 @@ struct Demo: Sendable {
         let teller = DemoTeller(console, isSilent: json)
         teller.say(
             console.style.bold(
-                "Cornerstore: buying credits, filters, chapters and a magazine from a store on this machine"))
+                "Cornerstore: buying credits, filters, chapters, a magazine and songs from a store on this machine"))
         teller.begin("The store and the merchant start")
         teller.explain(
             "The store has two environments, sandbox and production, each with its own keys under a new root. The merchant is the app's own server:"

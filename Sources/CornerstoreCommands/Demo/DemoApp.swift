@@ -36,12 +36,17 @@ struct DemoApp: Sendable {
     }
 
     /// Runs the app to its end.
-    /// - Parameter sheet: the answer to the payment sheet, `approve` or `decline`.
-    func run(_ arguments: [String], sheet: String = "approve", input: String = "") async throws -> ChildProcess.Result {
+    /// - Parameters:
+    ///   - sheet: the answer to the payment sheet, `approve` or `decline`.
+    ///   - mergesErrors: whether the output contains the text on standard error, where StoreKit writes.
+    func run(
+        _ arguments: [String], sheet: String = "approve", input: String = "", mergesErrors: Bool = false
+    ) async throws -> ChildProcess.Result {
         var environment = environment
         environment["CORNERSTORE_SHEET"] = sheet
         return try await ChildProcess(
-            executable: executable, arguments: arguments, environment: environment, input: input
+            executable: executable, arguments: arguments, environment: environment, input: input,
+            mergesErrors: mergesErrors
         )
         .run(within: Self.limit)
     }

@@ -7,12 +7,13 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Watch sample apps buy from a store on this machine, step by step.",
         discussion: """
-            The demo starts a store and a merchant on free ports and runs four sample apps against them:
+            The demo starts a store and a merchant on free ports and runs five sample apps against them:
 
             - Monkey Credits buys credits. The demo verifies the receipt and kills the app during a purchase.
             - Photo Filters sells a filter and restores it on a second device. The demo edits the files that the app keeps.
             - Book Chapters sells chapters as hosted content. The demo kills a download half-way.
             - Server Books sells magazine issues, which the merchant delivers.
+            - Cross Promotion finds items of the store, and sells songs and another app on their pages.
 
             The demo checks the result of every step. Then the store keeps running, so that you can try more commands. With --once, the demo \
             ends after the last step. The exit code is 1 when a step failed.

@@ -11,7 +11,10 @@ struct DemoPlaces: Sendable {
     var isKept: Bool { !isTemporary }
     /// The folder of the sample apps' programs.
     var programs: URL
-    /// The sample apps' catalogs.
+    /// The sample items' catalog.
+    private static let items = "Examples/Storefront/Items.yaml"
+
+    /// The catalogs of the sample apps and items.
     var catalogs: [CatalogFile]
     /// The folders of Book Chapters' content.
     var content: URL
@@ -50,6 +53,12 @@ struct DemoPlaces: Sendable {
             let bundleID = file.pathExtension == "storekit" ? BundleID(sample.bundleID) : nil
             return CatalogFile(path: file.path, bundleID: bundleID)
         }
+        guard let items = starts.lazy.compactMap({ Self.file(Self.items, above: $0) }).first else {
+            throw CommandError(
+                .failed,
+                "Cannot find \(Self.items) above \(folder.path). Run this command in a clone of the repository.")
+        }
+        catalogs.append(CatalogFile(path: items.path, bundleID: nil))
         let book = starts.lazy.compactMap { Self.file(DemoSample.bookChapters.catalog, above: $0) }.first
         content = (book ?? own).deletingLastPathComponent().appendingPathComponent("Content", isDirectory: true)
         let magazine = starts.lazy.compactMap { Self.file(DemoSample.serverBooks.catalog, above: $0) }.first
@@ -102,6 +111,7 @@ enum DemoSample: String, CaseIterable, Sendable {
     case photoFilters = "photo-filters"
     case bookChapters = "book-chapters"
     case serverBooks = "server-books"
+    case crossPromotion = "cross-promotion"
 
     var bundleID: String {
         switch self {
@@ -109,6 +119,7 @@ enum DemoSample: String, CaseIterable, Sendable {
         case .photoFilters: "com.example.photofilters"
         case .bookChapters: "com.example.bookchapters"
         case .serverBooks: "com.example.serverbooks"
+        case .crossPromotion: "com.example.crosspromotion"
         }
     }
 
@@ -119,6 +130,7 @@ enum DemoSample: String, CaseIterable, Sendable {
         case .photoFilters: "Examples/PhotoFilters/PhotoFilters.storekit"
         case .bookChapters: "Examples/BookChapters/BookChapters.yaml"
         case .serverBooks: "Examples/ServerBooks/ServerBooks.yaml"
+        case .crossPromotion: "Examples/CrossPromotion/CrossPromotion.yaml"
         }
     }
 }

@@ -16,6 +16,7 @@ struct DemoSteps: Sendable {
     let otherPhotos: DemoApp
     let books: DemoApp
     let magazine: DemoApp
+    let promotion: DemoApp
     let control: ControlClient
 
     static let bundleID = "com.example.monkeys"
@@ -32,6 +33,7 @@ struct DemoSteps: Sendable {
         books = try DemoApp(.bookChapters, places: places)
         magazine = try DemoApp(
             .serverBooks, places: places, variables: ["CORNERSTORE_USER_TOKEN_FILE": places.path("reader-token").path])
+        promotion = try DemoApp(.crossPromotion, places: places)
         control = ControlClient(base: addresses.control, adminToken: nil)
     }
 
@@ -59,6 +61,10 @@ struct DemoSteps: Sendable {
         try await crashBeforeConfirmation()
         try await sellCredits()
         try await askTwice()
+        try await findItems()
+        try await showOtherApp()
+        try await buySongs()
+        try await reviewApp()
     }
 
     private func storeAnswers() async throws {

@@ -14,6 +14,7 @@ struct EnvironmentProblems {
         check(variables, "CORNERSTORE_PAYMENTS", "on or off") { ["on", "off"].contains($0.lowercased()) }
         check(variables, "CORNERSTORE_STORE", "a URL such as http://127.0.0.1:8401", Self.isAddress)
         check(variables, "CORNERSTORE_CONTROL", "a URL such as http://127.0.0.1:8400", Self.isAddress)
+        check(variables, "CORNERSTORE_STOREFRONT", "a URL such as http://127.0.0.1:8403", Self.isAddress)
         check(variables, "CORNERSTORE_ROOTS", "certificate files (DER), or a folder of them") {
             !StoreKitConfiguration.roots($0).isEmpty
         }

@@ -16,6 +16,7 @@ extension StoreKitConfiguration {
     /// | `CORNERSTORE_SHEET` | `terminal` (default), `web`, `approve` or `decline` |
     /// | `CORNERSTORE_CONTROL` | the control port for `web`; by default that of `CORNERSTORE_DATA` |
     /// | `CORNERSTORE_ACCOUNT`, `CORNERSTORE_PASSWORD_FILE` | the account that signs in, for scripts |
+    /// | `CORNERSTORE_STOREFRONT` | the storefront's base URL; by default that of `CORNERSTORE_DATA` |
     /// | `CORNERSTORE_ADMIN_TOKEN` | the control port's token, for `web`, if it requires one |
     /// | `CORNERSTORE_PAYMENTS` | `on` (default) or `off`, which forbids purchases |
     /// | `CORNERSTORE_PURCHASE_INTENT` | a link to a promoted product that opened the app |
@@ -68,10 +69,18 @@ extension StoreKitConfiguration {
         if roots.isEmpty, named == nil, let data {
             roots = Self.roots(data.appendingPathComponent("roots/receipt-root.der").path)
         }
-        if variables["CORNERSTORE_SHEET"]?.lowercased() == "web" {
+        if isGood {
+            storefront = (value("CORNERSTORE_STOREFRONT") ?? data.flatMap { Self.addresses(in: $0)["storefront"] })
+                .flatMap(URL.init(string:))
+        }
+        switch variables["CORNERSTORE_SHEET"]?.lowercased() {
+        case "web":
             presenter = WebStorePresenter { page in
                 try? FileHandle.standardError.write(contentsOf: Data("See the page at \(page)\n".utf8))
             }
+        case "approve": presenter = AutomaticStorePresenter(answer: .buy)
+        case "decline": presenter = AutomaticStorePresenter(answer: .done)
+        default: break
         }
         languages = Self.languages(variables)
         purchaseIntent = value("CORNERSTORE_PURCHASE_INTENT").flatMap(URL.init(string:))
@@ -83,8 +92,7 @@ extension StoreKitConfiguration {
     private static func webSheet(
         _ variables: [String: String], _ data: URL?, _ say: @escaping @Sendable (String) -> Void
     ) -> (any PaymentSheet)? {
-        let known = data.flatMap { BoundedFile.read($0.appendingPathComponent("addresses.json"), limit: 1 << 16) }
-            .flatMap { try? JSONDecoder().decode([String: String].self, from: $0) }?["control"]
+        let known = data.flatMap { addresses(in: $0)["control"] }
         guard let text = variables["CORNERSTORE_CONTROL"].flatMap({ $0.isEmpty ? nil : $0 }) ?? known,
             let control = URL(string: text), ["http", "https"].contains(control.scheme ?? "")
         else { return nil }
@@ -109,15 +117,18 @@ extension StoreKitConfiguration {
         return state.appendingPathComponent("cornerstore/device", isDirectory: true)
     }
 
-    /// The base URL in the `addresses.json` that a running store wrote.
+    /// The base URLs in the `addresses.json` that a running store wrote; empty when there is none.
+    private static func addresses(in data: URL) -> [String: String] {
+        BoundedFile.read(data.appendingPathComponent("addresses.json"), limit: 1 << 16)
+            .flatMap { try? JSONDecoder().decode([String: String].self, from: $0) } ?? [:]
+    }
+
+    /// The base URL of an environment's store in the `addresses.json` that a running store wrote.
     private static func address(
         of environment: StoreEnvironment, in data: URL, say: (String) -> Void
     ) -> URL? {
-        let file = data.appendingPathComponent("addresses.json")
-        guard let bytes = BoundedFile.read(file, limit: 1 << 16),
-            let addresses = try? JSONDecoder().decode([String: String].self, from: bytes),
-            let text = addresses[environment.name], let url = URL(string: text)
-        else {
+        guard let url = addresses(in: data)[environment.name].flatMap(URL.init(string:)) else {
+            let file = data.appendingPathComponent("addresses.json")
             say(
                 "\(file.path) has no address of a \(environment.name) store; start the store with that data directory, "
                     + "or correct CORNERSTORE_DATA")

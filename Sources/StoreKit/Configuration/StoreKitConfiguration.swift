@@ -10,6 +10,9 @@ public struct StoreKitConfiguration: Sendable {
     /// The store's base URL, `http` or `https`. If it is nil, every request fails with "Cannot connect to iTunes
     /// Store".
     public var store: URL?
+    /// The base URL of the storefront, with its search and the items' pages, for apps that use them; nil when it is
+    /// not known. StoreKit itself does not use it.
+    public var storefront: URL?
     /// The environment of the store. It determines the names of the receipt's file and the journal.
     public var environment: StoreEnvironment
     /// DER files of the root certificates that app receipts must chain to. If it is empty, StoreKit does not check

@@ -79,25 +79,12 @@ open class SKStoreProductViewController: NSObject {
         }
     }
 
-    /// Presents the page, now or as soon as it is loaded, until the customer dismisses it or has bought what it shows.
-    /// Then the delegate is called. While the page is presented, the controller stays alive, and another call does
-    /// nothing.
-    ///
-    /// When the page cannot be loaded, the customer reads the reason, and the delegate is called all the same. A page
-    /// that is presented again is loaded again.
-    ///
-    /// - Parameter completion: called on the callback queue when the page is presented, without waiting until it is
-    ///   loaded or dismissed.
-    open func present(completion: (() -> Void)? = nil) {
+    /// Presents the page, and calls `block` on the callback queue without waiting for the page.
+    func beginPresenting(_ block: (() -> Void)?) {
         let isEmpty = presentation.withLock { $0.present() }
-        let completion = Carried(object: completion)
+        let completion = Carried(object: block)
         engine.callbackQueue.async { completion.object?() }
         if isEmpty, let again = lastParameters.withLock({ $0 }) { load(again) } else { showIfReady() }
-    }
-
-    /// Presents the page, as ``present(completion:)`` does. It returns before the customer dismisses the page.
-    nonisolated(nonsending) open func present() async {
-        await withCheckedContinuation { continuation in present { continuation.resume() } }
     }
 
     private func showIfReady() {

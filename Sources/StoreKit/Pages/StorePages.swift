@@ -157,23 +157,14 @@ extension StoreSession {
     }
 
     /// Loads the page of an app, of a product, or of another item of the storefront.
+    /// - Parameter mayAsk: whether the customer may be asked to sign in.
     private func page(
-        _ number: Int64, _ productID: ProductID?
+        _ number: Int64, _ productID: ProductID?, mayAsk: Bool = true
     ) async throws(StoreFailure) -> Result<StoreProductPage, PaymentFailure> {
-        var opening = try await open(number, productID)
+        let opening = try await open(number, productID)
         let answer = try await ask(
             ProductsRequest(bundleID: bundleID, productIDs: [], languages: languages, itemIDs: [number]))
         var item = answer.items?.first(where: { $0.itemID == number })
-        if item == nil, case .signedOut = opening {
-            // A song, film, episode or book belongs to no app. Its page is for a customer, who signs in first.
-            switch await signIn(as: nil, email: nil) {
-            case .signedIn: opening = try await open(number, productID)
-            case .cancelled: return .failure(.cancelled)
-            case .otherAccount: return .failure(.otherAccount)
-            case .refused(let failure): return .failure(failure)
-            case .unreachable: throw .unreachable
-            }
-        }
         if let app = item, app.product == nil, let productID {
             // As with Apple's StoreKit, a product that the app does not sell is ignored.
             let answer = try await ask(
@@ -184,6 +175,20 @@ extension StoreSession {
             return page(
                 item ?? StoreItem(itemID: number, bundleID: "", appName: nil, product: nil), number: number, visit)
         }
+        // An item's page is for a customer, who signs in first. The app's own product is shown without, and bought
+        // through the queue, which asks.
+        if case .signedOut = opening, mayAsk, item?.product == nil || item?.bundleID != bundleID {
+            let failure: PaymentFailure
+            switch await signIn(as: nil, email: nil) {
+            case .signedIn: return try await page(number, productID, mayAsk: false)
+            case .cancelled: failure = .cancelled
+            case .otherAccount: failure = .otherAccount
+            case .refused(let refusal): failure = refusal
+            case .unreachable: throw .unreachable
+            }
+            if item == nil { return .failure(failure) }
+        }
+        // Without a customer, an app's page has its name only.
         return item.map { page($0, number: number) } ?? .failure(.noPage)
     }
 

@@ -139,6 +139,11 @@ public struct TerminalStorePresenter: StorePresenter {
         item.isOwned ? "owned" : TerminalPaymentSheet.printable(item.formattedPrice ?? "")
     }
 
+    /// The place of all that the terminal does not show.
+    private static func hint(at item: StoreProductPage.Item) -> String {
+        (item.isOwned ? "Review it at " : "More at ") + TerminalPaymentSheet.printable(item.address)
+    }
+
     static func text(of page: StoreProductPage) -> String {
         let app = TerminalPaymentSheet.printable(page.appName ?? page.bundleIdentifier)
         if let item = page.item, page.product == nil {
@@ -146,7 +151,7 @@ public struct TerminalStorePresenter: StorePresenter {
 
                   \(TerminalPaymentSheet.printable(item.name))  \(price(of: item))
                   by \(TerminalPaymentSheet.printable(item.creator))
-                  \(TerminalPaymentSheet.printable(item.address))
+                  \(hint(at: item))
 
                 """
         }
@@ -157,10 +162,32 @@ public struct TerminalStorePresenter: StorePresenter {
         if let item = page.item {
             // "Buy" buys the app, when the product belongs to another one.
             if !page.isOfThisApp { lines[lines.count - 1] += "  \(price(of: item))" }
-            lines.append("  \(TerminalPaymentSheet.printable(item.address))")
+            lines.append("  \(hint(at: item))")
         }
         return (lines + [""]).joined(separator: "\n")
     }
+}
+
+/// Prints pages and gives the same answer to each, for scripts and tests. It asks for no review.
+public struct AutomaticStorePresenter: StorePresenter {
+    private let answer: StoreProductPageAnswer
+    private let terminal = TerminalStorePresenter()
+
+    /// Creates a presenter that answers `answer` to every page. ``StoreProductPageAnswer/buy`` buys all that is shown
+    /// and for sale.
+    public init(answer: StoreProductPageAnswer) { self.answer = answer }
+
+    /// Prints the page, and returns the answer given at creation.
+    public func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
+        TerminalPaymentSheet.say(TerminalStorePresenter.text(of: page))
+        return answer
+    }
+
+    /// Prints the sentence.
+    public func tell(_ sentence: String) async { await terminal.tell(sentence) }
+
+    /// Returns nil.
+    public func askForReview(ofApp bundleIdentifier: String) async -> Int? { nil }
 }
 
 /// Shows the pages of items in a browser: it gives out the page's address, and waits until the customer has bought the
