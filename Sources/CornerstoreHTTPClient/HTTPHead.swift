@@ -29,8 +29,7 @@ struct HTTPHeadReader {
         guard size <= Self.largest else { return .tooLarge }
         // Trailers come after the body.
         guard !isComplete else { return .more }
-        let text = String(decoding: line, as: UTF8.self).trimmingSuffix { $0.isNewline || $0 == " " || $0 == "\t" }
-        if text.isEmpty {
+        if line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
             let status = status()
             defer { fields = [] }
             // No other protocol was asked for, so 101 is the last response.
@@ -38,19 +37,26 @@ struct HTTPHeadReader {
             isComplete = true
             return .complete(HTTPHead(status: status, fields: fields))
         }
-        guard let colon = text.firstIndex(of: ":"), !text.hasPrefix("HTTP/"), !text.hasPrefix(" "),
-            !text.hasPrefix("\t")
+        // The status line and continued lines (RFC 9112, 5.2) are no fields.
+        guard line.first?.isBlank == false, let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            !line.starts(with: "HTTP/".utf8)
         else { return .more }
-        let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        fields.append((String(text[..<colon]), String(value)))
+        let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmed
+        fields.append((String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self)))
         return .more
     }
 }
 
-extension String {
-    fileprivate func trimmingSuffix(while condition: (Character) -> Bool) -> Substring {
-        var end = endIndex
-        while end > startIndex, condition(self[index(before: end)]) { end = index(before: end) }
-        return self[..<end]
+extension UnsafeRawBufferPointer {
+    /// Without blanks and line ends on both sides.
+    fileprivate var trimmed: Slice<UnsafeRawBufferPointer> {
+        guard let start = firstIndex(where: { !$0.isBlank }), let last = lastIndex(where: { !$0.isBlank }) else {
+            return self[endIndex...]
+        }
+        return self[start...last]
     }
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }

@@ -94,7 +94,7 @@ struct HTTPClientTests {
         let server = try Self.server(
             answering:
                 "HTTP/1.1 103 Early Hints\r\nLink: early\r\n\r\nHTTP/1.1 418 Teapot: short\r\nETag:  \"a: b\" \r\n"
-                + "X-Empty:\r\nx-twice: 1\r\nX-Twice: 2\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "X-Folded: 1\r\n  \r\n : 2\r\nX-Empty:\r\nx-twice: 1\r\nX-Twice: 2\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
                 + "3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nX-Trailer: late\r\n\r\n")
         defer { server.close() }
         let response = try await HTTPClient.shared.send(HTTPRequest("GET", server.url))
@@ -103,7 +103,8 @@ struct HTTPClientTests {
         #expect(response.first("X-EMPTY") == "")
         #expect(response.first("X-Twice") == "1")
         #expect(response.first("Link") == nil)
-        #expect(response.fields.count == 6)
+        #expect(response.first("X-Folded")?.hasPrefix("1") == true)
+        #expect(response.fields.count == 7)
         #expect(try await response.collect(upTo: 7) == Array("abcdefg".utf8))
         #expect(try await response.next() == nil)
         #expect(response.first("X-Trailer") == nil)
