@@ -53,8 +53,6 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.0.2"),
         // YAMLHazards limits what Yams does slowly. YAMLParser passes the texts of its errors on.
         .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
-        // Swift 6.3's URLSession cannot replace it: it ends the process when a response's head is cut short, keeps what
-        // a download has not written yet in memory without limit, and deadlocks when requests are cancelled.
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
@@ -78,6 +76,11 @@ let package = Package(
         ),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CornerstoreCSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // Not URLSession: Swift 6.3's ends the process when a response's head is cut short, keeps what a download has not
+        // written yet in memory without limit, and deadlocks when requests are cancelled. Not AsyncHTTPClient: with the
+        // packages that it needs, it is most of what an app would build.
+        .systemLibrary(name: "CornerstoreCCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CornerstoreHTTPClient", dependencies: ["CornerstoreCCurl"], swiftSettings: strict),
         .target(name: "CornerstoreSQLite", dependencies: ["CornerstoreCSQLite"], swiftSettings: strict),
         // gdlib's flags contain a definition that Swift packages refuse; its headers and library need no flags.
         .systemLibrary(name: "CGD", providers: [.apt(["libgd-dev"])]),
@@ -92,10 +95,8 @@ let package = Package(
         .target(
             name: "ContentDownloads",
             dependencies: [
-                "CornerstoreEncoding",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "CornerstoreEncoding", "CornerstoreHTTPClient",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
@@ -153,13 +154,11 @@ let package = Package(
                 "ContentDownloads",
                 "ContentPackages",
                 "CornerstoreEncoding",
+                "CornerstoreHTTPClient",
                 "CornerstoreSQLite",
                 "StoreReceipts",
                 "StoreWire",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
@@ -179,12 +178,11 @@ let package = Package(
             dependencies: [
                 "ContentDownloads",
                 "CornerstoreEncoding",
+                "CornerstoreHTTPClient",
                 "MerchantWire",
                 "StoreKit",
                 "StoreWire",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
@@ -446,6 +444,10 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "CornerstoreHTTPClientTests", dependencies: ["CornerstoreHTTPClient", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "CornerstoreSQLiteTests", dependencies: ["CornerstoreSQLite", "TestSupport"], swiftSettings: strict
         ),
         .testTarget(
@@ -648,9 +650,9 @@ let package = Package(
 /// The packages that only the servers, the command line and the tests use. Without the trait, SwiftPM does not resolve
 /// them.
 let serverPackages: Set = [
-    "hummingbird", "jwt-kit", "swift-argument-parser", "swift-configuration", "swift-http-types", "swift-log",
-    "swift-metrics", "swift-mustache", "swift-nio-extras", "swift-service-lifecycle", "swift-subprocess",
-    "swift-system", "Yams",
+    "async-http-client", "hummingbird", "jwt-kit", "swift-argument-parser", "swift-configuration", "swift-http-types",
+    "swift-log", "swift-metrics", "swift-mustache", "swift-nio", "swift-nio-extras", "swift-service-lifecycle",
+    "swift-subprocess", "swift-system", "Yams",
 ]
 for target in package.targets {
     target.dependencies = target.dependencies.map { dependency in

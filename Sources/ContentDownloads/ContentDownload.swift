@@ -1,6 +1,5 @@
-import AsyncHTTPClient
+import CornerstoreHTTPClient
 import Foundation
-import NIOCore
 
 /// The download of one file, whose length and SHA-256 are known in advance.
 ///
@@ -41,14 +40,10 @@ public struct ContentDownload: Sendable {
     /// Downloads the file, or the rest of it, and returns when the file is complete, verified and on the disk.
     /// Cancelling the task stops the download.
     ///
-    /// - Parameters:
-    ///   - client: the HTTP client; nil for one that the process shares.
-    ///   - progress: receives the number of bytes that have arrived in all, after each portion, on the download's task.
-    ///     It should be quick.
+    /// - Parameter progress: receives the number of bytes that have arrived in all, after each portion, on the
+    ///   download's task. It should be quick.
     /// - Throws: ``ContentDownloadError``. The caller decides whether and when to try again.
-    public func run(
-        client: HTTPClient? = nil, progress: @Sendable (Int64) -> Void = { _ in }
-    ) async throws(ContentDownloadError) {
+    public func run(progress: @Sendable (Int64) -> Void = { _ in }) async throws(ContentDownloadError) {
         guard let scheme = address.scheme?.lowercased(), ["http", "https"].contains(scheme), address.host != nil else {
             throw ContentDownloadError(.invalidRequest, "the download's address is not an http or https URL")
         }
@@ -68,7 +63,7 @@ public struct ContentDownload: Sendable {
             let resumedAt = part.length
             do throws(ContentDownloadError) {
                 if part.length < length || length == 0 {
-                    try await receive(into: part, client ?? Self.shared, progress)
+                    try await receive(into: part, progress)
                 }
                 try check(part)
                 return try part.commit()
@@ -88,19 +83,6 @@ public struct ContentDownload: Sendable {
             }
         }
     }
-
-    private static let shared: HTTPClient = {
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.connectionPool.retryConnectionEstablishment = false
-        // More connections than anybody runs at once: downloads are long, and none should wait for another's
-        // connection.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
-        // The read timeout applies between two portions, not to the whole download.
-        configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
-        configuration.httpVersion = .http1Only
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
 
     /// Whether the complete file exists, from an earlier run that was stopped at the last moment.
     private func isThere() throws(ContentDownloadError) -> Bool {
@@ -128,35 +110,33 @@ public struct ContentDownload: Sendable {
     }
 
     private func receive(
-        into part: PartFile, _ client: HTTPClient, _ progress: @Sendable (Int64) -> Void
+        into part: PartFile, _ progress: @Sendable (Int64) -> Void
     ) async throws(ContentDownloadError) {
-        var request = HTTPClientRequest(url: address.absoluteString)
-        request.headers.add(name: "Accept-Encoding", value: "identity")
-        if let authorization { request.headers.add(name: "Authorization", value: authorization) }
+        var request = HTTPRequest("GET", address.absoluteString)
+        request.add("Accept-Encoding", "identity")
+        if let authorization { request.add("Authorization", authorization) }
         if part.length > 0, let tag = part.entityTag {
-            request.headers.add(name: "Range", value: "bytes=\(part.length)-")
-            request.headers.add(name: "If-Range", value: tag)
+            request.add("Range", "bytes=\(part.length)-")
+            request.add("If-Range", tag)
         } else if part.length > 0 {
             // Without the server's entity tag, the rest may belong to another version of the file.
             try part.restart()
         }
-        let response: HTTPClientResponse
-        do { response = try await client.execute(request, timeout: .seconds(60)) } catch { throw Self.lost(error) }
+        let response: HTTPResponse
+        do { response = try await HTTPClient.shared.send(request) } catch { throw Self.lost(error) }
         try prepare(part, for: DownloadAnswer(response, offset: part.length, length: length))
-        do {
-            for try await bytes in response.body {
-                guard !Task.isCancelled else { throw ContentDownloadError.wasCancelled }
-                guard part.length + Int64(bytes.readableBytes) <= length else {
-                    throw ContentDownloadError.wrongLength(nil, expected: length)
-                }
-                try bytes.withUnsafeReadableBytes { try part.append($0) }
-                progress(part.length)
+        while let bytes = try await next(of: response) {
+            guard !Task.isCancelled else { throw ContentDownloadError.wasCancelled }
+            guard part.length + Int64(bytes.count) <= length else {
+                throw ContentDownloadError.wrongLength(nil, expected: length)
             }
-        } catch let error as ContentDownloadError {
-            throw error
-        } catch {
-            throw Self.lost(error)
+            try bytes.span.bytes.withUnsafeBytes { bytes throws(ContentDownloadError) in try part.append(bytes) }
+            progress(part.length)
         }
+    }
+
+    private func next(of response: HTTPResponse) async throws(ContentDownloadError) -> [UInt8]? {
+        do { return try await response.next() } catch { throw Self.lost(error) }
     }
 
     private func prepare(_ part: PartFile, for answer: DownloadAnswer) throws(ContentDownloadError) {
@@ -167,15 +147,16 @@ public struct ContentDownload: Sendable {
         }
     }
 
-    private static func lost(_ error: any Error) -> ContentDownloadError {
-        if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
-            return .wasCancelled
-        }
+    private static func lost(_ error: HTTPClientError) -> ContentDownloadError {
+        if Task.isCancelled || error == .cancelled { return .wasCancelled }
         let reason =
-            switch error as? HTTPClientError {
-            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the server stopped answering"
-            case .remoteConnectionClosed: "the connection was lost"
-            default: "the server cannot be reached"
+            switch error {
+            case .timedOut: "the server stopped answering"
+            case .connectionLost: "the connection was lost"
+            case .tlsFailed: "no secure connection to the server can be made"
+            case .cannotConnect, .malformedResponse, .bodyTooLarge, .cancelled, .invalidRequest,
+                .failed:
+                "the server cannot be reached"
             }
         return ContentDownloadError(.unreachable, "\(reason); try again")
     }

@@ -1,4 +1,4 @@
-import AsyncHTTPClient
+import CornerstoreHTTPClient
 
 /// The meaning of the head of the server's response for the bytes that follow.
 enum DownloadAnswer {
@@ -10,18 +10,18 @@ enum DownloadAnswer {
 
     /// Reads the head of a response. A response that contradicts `offset`, where the part ends, or `length`, the length
     /// of the file, is refused.
-    init(_ response: HTTPClientResponse, offset: Int64, length: Int64) {
-        let status = Int(response.status.code)
-        let announced = response.headers.first(name: "Content-Length").flatMap(Int64.init)
+    init(_ response: HTTPResponse, offset: Int64, length: Int64) {
+        let status = response.status
+        let announced = response.first("Content-Length").flatMap(Int64.init)
         switch status {
         case 200:
             guard announced == nil || announced == length else {
                 self = .failed(.wrongLength(announced, expected: length))
                 return
             }
-            self = .whole(entityTag: response.headers.first(name: "ETag").flatMap(Self.strong))
+            self = .whole(entityTag: response.first("ETag").flatMap(Self.strong))
         case 206:
-            let range = response.headers.first(name: "Content-Range")
+            let range = response.first("Content-Range")
             guard offset > 0, range == "bytes \(offset)-\(length - 1)/\(length)",
                 announced == nil || announced == length - offset
             else {

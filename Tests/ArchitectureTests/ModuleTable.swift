@@ -34,10 +34,12 @@ struct ModuleTable {
         "CPostgreSQL": Row([]),
         "CLinux": Row([]),
         "CornerstoreCSQLite": Row([]),
+        "CornerstoreCCurl": Row([]),
+        "CornerstoreHTTPClient": Row(["CornerstoreCCurl"]),
         "CornerstoreSQLite": Row(["CornerstoreCSQLite"]),
         "CZlib": Row([]),
         "ContentPackages": Row(["CLinux", "CZlib", "CornerstoreEncoding"], outside: ["Crypto"]),
-        "ContentDownloads": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
+        "ContentDownloads": Row(["CornerstoreEncoding", "CornerstoreHTTPClient"], outside: ["Crypto"]),
         "BlobStorage": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
         "Database": Row(["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
         "ConsolePages": Row([], outside: ["Crypto", "Mustache"]),
@@ -52,15 +54,18 @@ struct ModuleTable {
         // The app's column.
         "StoreKit": Row(
             [
-                "ContentDownloads", "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "StoreReceipts",
-                "StoreWire",
+                "ContentDownloads", "ContentPackages", "CornerstoreEncoding", "CornerstoreHTTPClient",
+                "CornerstoreSQLite", "StoreReceipts", "StoreWire",
             ],
-            outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOFoundationCompat"]
+            outside: ["Crypto"]
         ),
         "PurchaseVault": Row(["CornerstoreEncoding", "StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
         "MerchantClient": Row(
-            ["ContentDownloads", "CornerstoreEncoding", "MerchantWire", "StoreKit", "StoreWire"],
-            outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]
+            [
+                "ContentDownloads", "CornerstoreEncoding", "CornerstoreHTTPClient", "MerchantWire", "StoreKit",
+                "StoreWire",
+            ],
+            outside: ["Crypto"]
         ),
 
         // The store's column. The domain knows nothing of HTTP.

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A bare TCP connection to loopback, for what no decent client would send.
+/// A bare TCP connection on loopback, for what no decent client or server would send.
 public final class RawConnection {
     /// A system call that failed, and its `errno`.
     public struct Failure: Error { var call: String, code: Int32 }
@@ -13,9 +13,7 @@ public final class RawConnection {
     public init(port: UInt16, receiving: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
-        var timeout = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        Self.setTimeouts(descriptor)
         if var receiving {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiving, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -34,7 +32,19 @@ public final class RawConnection {
         guard result == 0 else { throw Failure(call: "connect", code: errno) }
     }
 
+    /// Uses the descriptor of a connection that a server has accepted, and closes it in the end.
+    public init(accepted descriptor: Int32) {
+        self.descriptor = descriptor
+        Self.setTimeouts(descriptor)
+    }
+
     deinit { close(descriptor) }
+
+    private static func setTimeouts(_ descriptor: Int32) {
+        var timeout = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+    }
 
     /// False when the other end has closed.
     @discardableResult
@@ -58,8 +68,13 @@ public final class RawConnection {
     public func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Whether something can be read within so many milliseconds.
-    public func isReadable(within milliseconds: Int32) -> Bool {
-        var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    public func isReadable(within milliseconds: Int32) -> Bool { isReady(for: POLLIN, within: milliseconds) }
+
+    /// Whether something can be written within so many milliseconds.
+    public func isWritable(within milliseconds: Int32) -> Bool { isReady(for: POLLOUT, within: milliseconds) }
+
+    private func isReady(for event: Int32, within milliseconds: Int32) -> Bool {
+        var poller = pollfd(fd: descriptor, events: Int16(event), revents: 0)
         return poll(&poller, 1, milliseconds) > 0
     }
 

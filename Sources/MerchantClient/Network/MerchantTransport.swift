@@ -1,10 +1,9 @@
-import AsyncHTTPClient
+import CornerstoreHTTPClient
 import Foundation
 import MerchantWire
-import NIOCore
 import StoreWire
 
-/// Sends requests to the merchant over HTTP. One HTTP client serves the whole process.
+/// Sends requests to the merchant over HTTP.
 struct MerchantTransport: Sendable {
     struct Response: Sendable {
         var status: Int
@@ -16,15 +15,6 @@ struct MerchantTransport: Sendable {
 
     /// The largest accepted response in bytes: the longest possible product list.
     static let largestAnswer = 16 << 20
-
-    private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration()
-        // A redirected request would send the token to another address.
-        configuration.redirectConfiguration = .disallow
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
 
     /// The base URL without a final slash.
     let base: String
@@ -59,45 +49,41 @@ struct MerchantTransport: Sendable {
     func send(
         _ route: MerchantRoute, body: Data? = nil, token: String? = nil, entityTag: String? = nil
     ) async throws(MerchantClientError) -> Response {
-        var request = HTTPClientRequest(url: base + route.path)
-        request.method = .init(rawValue: route.method.rawValue)
-        request.headers.add(name: "Accept", value: "application/json")
-        if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
-        if let entityTag { request.headers.add(name: "If-None-Match", value: entityTag) }
+        var request = HTTPRequest(route.method.rawValue, base + route.path, limits: HTTPLimits(whole: .seconds(60)))
+        request.add("Accept", "application/json")
+        if let token { request.add("Authorization", "Bearer \(token)") }
+        if let entityTag { request.add("If-None-Match", entityTag) }
         if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: body))
+            request.add("Content-Type", "application/json")
+            request.body = body
         }
-        do {
-            let (response, answer) = try await withTimeLimit(.seconds(60), else: HTTPClientError.deadlineExceeded) {
-                [request] in
-                let response = try await Self.client.execute(request, timeout: .seconds(60))
-                return (response, try await response.body.collect(upTo: Self.largestAnswer))
-            }
+        do throws(HTTPClientError) {
+            let response = try await HTTPClient.shared.send(request)
+            let answer = try await response.collect(upTo: Self.largestAnswer)
             return Response(
-                status: Int(response.status.code), body: Data(answer.readableBytesView),
-                entityTag: response.headers.first(name: "ETag").flatMap { $0.utf8.count <= 512 ? $0 : nil },
-                retryAfter: response.headers.first(name: "Retry-After").flatMap(Int.init).map { max(0, $0) })
+                status: response.status, body: Data(answer),
+                entityTag: response.first("ETag").flatMap { $0.utf8.count <= 512 ? $0 : nil },
+                retryAfter: response.first("Retry-After").flatMap(Int.init).map { max(0, $0) })
         } catch {
             throw Self.failure(error)
         }
     }
 
-    private static func failure(_ error: any Error) -> MerchantClientError {
-        if error is CancellationError || error as? HTTPClientError == .cancelled {
-            return MerchantClientError(.cancelled, "the request was cancelled")
+    private static func failure(_ error: HTTPClientError) -> MerchantClientError {
+        func unreachable(_ reason: String) -> MerchantClientError {
+            MerchantClientError(.unreachable, "\(reason); try again")
         }
-        if error is NIOTooManyBytesError {
-            return MerchantClientError(.badAnswer, "the merchant's response exceeds \(largestAnswer) bytes")
+        return switch error {
+        case .cancelled: MerchantClientError(.cancelled, "the request was cancelled")
+        case .bodyTooLarge:
+            MerchantClientError(.badAnswer, "the merchant's response exceeds \(largestAnswer) bytes")
+        case .timedOut: unreachable("the merchant did not respond in time")
+        case .connectionLost: unreachable("the connection to the merchant was lost")
+        case .tlsFailed: unreachable("no secure connection to the merchant can be made")
+        // A gateway may have sent it.
+        case .malformedResponse: unreachable("the response is not HTTP")
+        case .cannotConnect, .invalidRequest, .failed: unreachable("the merchant cannot be reached")
         }
-        let reason =
-            switch error as? HTTPClientError {
-            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the merchant did not respond in time"
-            case .remoteConnectionClosed: "the connection to the merchant was lost"
-            case .tlsHandshakeTimeout: "the TLS handshake with the merchant timed out"
-            default: "the merchant cannot be reached"
-            }
-        return MerchantClientError(.unreachable, "\(reason); try again")
     }
 }
 

@@ -1,21 +1,9 @@
-import AsyncHTTPClient
+import CornerstoreHTTPClient
 import Foundation
-import NIOCore
-import NIOFoundationCompat
 import StoreWire
 
-/// Sends requests over HTTP. One client serves the whole process.
+/// Sends requests over HTTP.
 struct HTTPTransport: StoreTransport {
-    private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration()
-        // A redirect would send the token to another address.
-        configuration.redirectConfiguration = .disallow
-        // The caller decides about retries: a product request should fail at once when nothing listens at the address.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
-
     /// The largest response in bytes. An app receipt of about ten thousand purchases fits.
     static let largestAnswer = 16 << 20
 
@@ -32,40 +20,36 @@ struct HTTPTransport: StoreTransport {
     }
 
     func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
-        var http = HTTPClientRequest(url: base + request.route.path)
-        http.method = .init(rawValue: request.route.method.rawValue)
-        http.headers.add(name: "Accept", value: "application/json, application/octet-stream")
-        if let token = request.token { http.headers.add(name: "Authorization", value: "Bearer \(token)") }
+        var http = HTTPRequest(
+            request.route.method.rawValue, base + request.route.path, limits: HTTPLimits(whole: .seconds(60)))
+        http.add("Accept", "application/json, application/octet-stream")
+        if let token = request.token { http.add("Authorization", "Bearer \(token)") }
         if let body = request.body {
-            http.headers.add(name: "Content-Type", value: "application/json")
-            http.body = .bytes(ByteBuffer(data: body))
+            http.add("Content-Type", "application/json")
+            http.body = body
         }
-        do {
-            return try await withTimeLimit(.seconds(60), else: HTTPClientError.deadlineExceeded) { [http] in
-                let response = try await Self.client.execute(http, timeout: .seconds(60))
-                let body = try await response.body.collect(upTo: Self.largestAnswer)
-                return StoreTransportResponse(status: Int(response.status.code), body: Data(buffer: body))
-            }
+        do throws(HTTPClientError) {
+            let response = try await HTTPClient.shared.send(http)
+            let body = try await response.collect(upTo: Self.largestAnswer)
+            return StoreTransportResponse(status: response.status, body: Data(body))
         } catch {
             throw Self.cause(of: error)
         }
     }
 
     /// The nearest `NSURLErrorDomain` code, with the text of Apple's URL loading system.
-    private static func cause(of error: any Error) -> NetworkCause {
-        switch error as? HTTPClientError {
+    private static func cause(of error: HTTPClientError) -> NetworkCause {
+        switch error {
         case .cancelled: NetworkCause(code: NSURLErrorCancelled, text: "cancelled")
-        case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded:
-            NetworkCause(code: NSURLErrorTimedOut, text: "The request timed out.")
-        case .remoteConnectionClosed:
+        case .timedOut: NetworkCause(code: NSURLErrorTimedOut, text: "The request timed out.")
+        case .connectionLost:
             NetworkCause(code: NSURLErrorNetworkConnectionLost, text: "The network connection was lost.")
-        case .tlsHandshakeTimeout:
+        case .tlsFailed:
             NetworkCause(
                 code: NSURLErrorSecureConnectionFailed, text: "A secure connection to the server cannot be made.")
-        default:
-            error is CancellationError
-                ? NetworkCause(code: NSURLErrorCancelled, text: "cancelled")
-                : NetworkCause(code: NSURLErrorCannotConnectToHost, text: "Could not connect to the server.")
+        case .malformedResponse, .bodyTooLarge: .badAnswer
+        case .cannotConnect, .invalidRequest, .failed:
+            NetworkCause(code: NSURLErrorCannotConnectToHost, text: "Could not connect to the server.")
         }
     }
 }

@@ -1,22 +1,10 @@
-import AsyncHTTPClient
+import CornerstoreHTTPClient
 import Foundation
-import NIOCore
-import NIOFoundationCompat
 import StoreWire
 
 /// A payment sheet on a web page of the store's control port, for programs without a terminal. Anyone who opens the
 /// page can answer, so use it only on the operator's own machine.
 public struct WebPaymentSheet: PaymentSheet {
-    /// A client that fails at once when nothing listens at the address; AsyncHTTPClient's default retries until the
-    /// timeout. It lives as long as the process.
-    private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout.connect = .seconds(5)
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
-
     private let control: String
     private let adminToken: String?
     private let show: @Sendable (URL) -> Void
@@ -129,7 +117,7 @@ public struct WebPaymentSheet: PaymentSheet {
 
     /// Posts the question and shows its page; nil when the control port does not accept it. When the response is lost,
     /// the question is posted again, and the first page is never shown.
-    private func post(_ question: SheetQuestion, within time: TimeAmount, attempts: Int) async -> SheetPosted? {
+    private func post(_ question: SheetQuestion, within time: Duration, attempts: Int) async -> SheetPosted? {
         guard let body = try? JSONEncoder().encode(question.shortened) else { return nil }
         var problem = "nothing answers at that address"
         for attempt in 1...attempts {
@@ -152,19 +140,17 @@ public struct WebPaymentSheet: PaymentSheet {
     }
 
     private func send(
-        _ route: SheetRoute, _ body: Data?, within time: TimeAmount
+        _ route: SheetRoute, _ body: Data?, within time: Duration
     ) async throws -> (status: Int, body: Data) {
-        var request = HTTPClientRequest(url: control + route.path)
-        request.method = .init(rawValue: route.method.rawValue)
-        if let adminToken { request.headers.add(name: "Authorization", value: "Bearer \(adminToken)") }
+        var request = HTTPRequest(
+            route.method.rawValue, control + route.path,
+            limits: HTTPLimits(connect: .seconds(5), silence: time, whole: time))
+        if let adminToken { request.add("Authorization", "Bearer \(adminToken)") }
         if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(data: body))
+            request.add("Content-Type", "application/json")
+            request.body = body
         }
-        return try await withTimeLimit(.nanoseconds(time.nanoseconds), else: HTTPClientError.deadlineExceeded) {
-            [request] in
-            let response = try await Self.client.execute(request, timeout: time)
-            return (Int(response.status.code), Data(buffer: try await response.body.collect(upTo: 1 << 16)))
-        }
+        let response = try await HTTPClient.shared.send(request)
+        return (response.status, Data(try await response.collect(upTo: 1 << 16)))
     }
 }
