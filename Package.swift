@@ -134,7 +134,7 @@ let package = Package(
         .target(
             name: "HTTPSupport",
             dependencies: [
-                "CornerstoreEncoding",
+                "CZlib", "CornerstoreEncoding",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

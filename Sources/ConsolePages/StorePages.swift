@@ -198,6 +198,8 @@ public struct ConfirmPage: Page {
 
     /// The parts that all pages of the storefront have.
     public var frame: StoreFrame
+    /// The address of the artwork, 200 pixels a side.
+    public var artwork: String
     /// The question.
     public var heading: String
     /// What happens.
@@ -215,10 +217,11 @@ public struct ConfirmPage: Page {
 
     /// Creates it.
     public init(
-        frame: StoreFrame, heading: String, text: String, action: String, key: String, agreed: String, label: String,
-        cancel: String
+        frame: StoreFrame, artwork: String, heading: String, text: String, action: String, key: String,
+        agreed: String, label: String, cancel: String
     ) {
         self.frame = frame
+        self.artwork = artwork
         self.heading = heading
         self.text = text
         self.action = action

@@ -77,6 +77,16 @@ public struct HTTPProblem: HTTPResponseError {
             status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
         return closesConnection ? response.closingConnection() : response
     }
+
+    /// A page about the problem, with the other fields of its JSON response.
+    func show(_ page: Response, insteadOf json: Response, for request: Request) -> Response {
+        var page = page
+        for field in json.headers where ![.contentType, .contentLength].contains(field.name) {
+            page.headers[field.name] = field.value
+        }
+        if request.method == .head { return page.createHeadResponse() }
+        return closesConnection ? page.closingConnection() : page
+    }
 }
 
 extension Response {

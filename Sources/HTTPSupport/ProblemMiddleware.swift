@@ -3,13 +3,22 @@ import Hummingbird
 import Logging
 
 /// Turns every error into a response. An ``HTTPProblem`` is sent as it is, and `map` converts the errors that it knows.
-/// Any other error becomes a bare 500; only the log gets its detail, under the request's id.
+/// Any other error becomes a bare 500; only the log gets its detail, under the request's id. A browser that asks for a
+/// page gets one if the server has pages.
 public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     private let map: @Sendable (any Error) -> HTTPProblem?
+    private let page: (@Sendable (HTTPProblem) throws -> Response)?
 
     /// Creates the middleware.
-    /// - Parameter map: converts the server's own errors to HTTP; nil for an unknown error.
-    public init(_ map: @escaping @Sendable (any Error) -> HTTPProblem?) { self.map = map }
+    /// - Parameters:
+    ///   - map: converts the server's own errors to HTTP; nil for an unknown error.
+    ///   - page: makes the page about a problem for a browser.
+    public init(
+        _ map: @escaping @Sendable (any Error) -> HTTPProblem?,
+        page: (@Sendable (HTTPProblem) throws -> Response)? = nil
+    ) {
+        (self.map, self.page) = (map, page)
+    }
 
     /// Passes the request on, and answers its error if it fails.
     public func handle(
@@ -28,7 +37,10 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
                 if let reason = problem.reason { about["reason"] = .string(reason) }
                 context.logger.info("request refused", metadata: about)
             }
-            return try problem.response(from: request, context: context)
+            let response = try problem.response(from: request, context: context)
+            // Only a browser that shows the answer to a person asks for HTML by its name.
+            guard let page, request.headers[.accept]?.contains("text/html") == true else { return response }
+            return problem.show(try page(problem), insteadOf: response, for: request)
         }
     }
 

@@ -46,7 +46,7 @@ public enum StoreRouters {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
-        router.add(middleware: ProblemMiddleware(HTTPProblem.store))
+        router.add(middleware: ProblemMiddleware(HTTPProblem.store, page: pages.response))
         router.add(middleware: HostMiddleware())
         let search = SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy)
         search.addRoutes(to: router)

@@ -45,7 +45,7 @@ struct ModuleTable {
         "ConsolePages": Row([], outside: ["Crypto", "Mustache"]),
         "ServerSupport": Row([]),
         "HTTPSupport": Row(
-            ["CornerstoreEncoding"],
+            ["CZlib", "CornerstoreEncoding"],
             outside: [
                 "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
                 "NIOHTTPTypesHTTP1",

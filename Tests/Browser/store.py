@@ -76,6 +76,13 @@ class Store:
         self._log.close()
         self._folder.cleanup()
 
+    def answer_reviews(self, item, text):
+        """Answers all reviews of an item in the developer's name."""
+        control = self.addresses["control"] + "/control/v1/reviews"
+        for review in request("GET", f"{control}?item={item}"):
+            if review.get("title"):
+                request("PUT", f"{control}/{review['reviewId']}/answer", {"text": text})
+
     def customer(self, storefront="USA"):
         """A new account that is signed in on a device of its own."""
         name, password = f"{uuid.uuid4().hex}@example.com", uuid.uuid4().hex
@@ -100,6 +107,15 @@ class Customer:
     def state(self, visit):
         """How a visit went: open, bought or closed."""
         return request("GET", f"{self._device}/visits/{visit['id']}", token=self._token)["state"]
+
+    def buy(self, item):
+        """Buys an item without a page."""
+        request("POST", self._device + "/items", {"item": item, "idempotencyKey": str(uuid.uuid4())}, self._token)
+
+    def review(self, app, stars, title=None, text=None):
+        """Rates an app, or reviews it."""
+        request("POST", self._device + "/review", {"bundleId": app, "stars": stars, "title": title, "text": text},
+                self._token)
 
     def library(self):
         """The owned items."""

@@ -60,8 +60,9 @@ import Testing
                 NotePage(frame: Self.frame(), heading: Self.hostile, text: Self.hostile, closing: Self.hostile)),
             try templates.html(
                 ConfirmPage(
-                    frame: Self.frame(), heading: Self.hostile, text: Self.hostile, action: Self.hostile,
-                    key: Self.hostile, agreed: Self.hostile, label: Self.hostile, cancel: Self.hostile)),
+                    frame: Self.frame(), artwork: Self.hostile, heading: Self.hostile, text: Self.hostile,
+                    action: Self.hostile, key: Self.hostile, agreed: Self.hostile, label: Self.hostile,
+                    cancel: Self.hostile)),
         ]
         for html in pages {
             #expect(!html.contains("<script"))
@@ -76,7 +77,9 @@ import Testing
         let html = try templates.html(Self.full())
         for (label, value) in Mirror(reflecting: Self.full()).children {
             guard let label, label != "frame", value is String || value is String? else { continue }
-            let text = String(decoding: PageTemplates.files["item.mustache"] ?? [], as: UTF8.self)
+            let text = ["item.mustache", "store.mustache"].map {
+                String(decoding: PageTemplates.files[$0] ?? [], as: UTF8.self)
+            }.joined()
             #expect(text.contains(label), "\(label)")
         }
         #expect(html.contains("target=\"_blank\"") && html.contains(" checked") && html.contains("class=\"promoted\""))
@@ -86,6 +89,7 @@ import Testing
     @Test func aMissingInnerFieldShowsNothing() throws {
         var page = Self.full()
         page.price = "OUTER"
+        page.buying = nil
         page.related = [PageTile(link: "l", artwork: "a", name: "n", by: "b", price: nil)]
         page.more = []
         let html = try PageTemplates.embedded.get().html(page)

@@ -65,6 +65,8 @@ struct VisitTests {
             let bought = try await post(server, opened.url + "/buy", "key=\(key)&price=1990")
             #expect(bought.status == 200 && bought.text.contains("It is in your library now."))
         }
+        // The browser's back button leads to the question again, which then leads on.
+        #expect(try await server.send("GET", opened.url + "/buy").text.contains("You own this."))
         let state = try await server.device(.visit(opened.id, wait: 20), token: token)
         #expect(state.json["state"] as? String == "bought")
         let library = try await server.device(.library(after: nil), token: token).decoded(LibraryResponse.self)

@@ -17,15 +17,16 @@ struct PageController: Sendable {
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         let style = pages.templates.stylesheet
-        router.get(RouterPath(style.path)) { _, _ in
+        router.get(RouterPath(style.path)) { request, _ in
             Response(
                 status: .ok,
                 headers: [
                     .contentType: "text/css; charset=utf-8", .cacheControl: "public, max-age=31536000, immutable",
-                ], body: ResponseBody(byteBuffer: ByteBuffer(bytes: style.bytes)))
+                    .xContentTypeOptions: "nosniff",
+                ], compressing: ByteBuffer(bytes: style.bytes), for: request)
         }
         router.get("/find") { request, _ in try find(request, .unitedStates) }
-        router.get("/") { _, _ in try response(pages.page(finding: "", from: 0, in: .unitedStates)) }
+        router.get("/") { request, _ in try response(pages.page(finding: "", from: 0, in: .unitedStates), to: request) }
         // The router allows no other pattern beside a path of any form, so paths with a country are told apart here.
         for method in [HTTPRequest.Method.get, .post] {
             router.on("/**", method: method) { request, context in try await answer(request, context) }
@@ -38,7 +39,7 @@ struct PageController: Sendable {
         return try response(
             pages.page(
                 finding: String((query["term"] ?? "").prefix(500)), from: min(max(offset, 0), ItemSearch.deepest),
-                in: storefront))
+                in: storefront), to: request)
     }
 
     private func answer(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -46,9 +47,11 @@ struct PageController: Sendable {
         if parts.count == 2, parts[0].utf8.count == 2, let operation = SearchController.Operation(rawValue: parts[1]) {
             return try await search.answer(operation, request, context, country: parts[0])
         }
-        guard request.method != .post else { return try missing() }
+        guard request.method != .post else { return try missing(to: request) }
         if let storefront = Self.storefront(parts.first) {
-            if parts.count == 1 { return try response(pages.page(finding: "", from: 0, in: storefront)) }
+            if parts.count == 1 {
+                return try response(pages.page(finding: "", from: 0, in: storefront), to: request)
+            }
             if parts.count == 2, parts[1] == "find" { return try find(request, storefront) }
         }
         return try await page(request)
@@ -58,22 +61,24 @@ struct PageController: Sendable {
     private func page(_ request: Request) async throws -> Response {
         let path = request.uri.path
         guard path.utf8.count <= 4_096, let link = ItemLink(path: path, query: request.uri.query ?? "") else {
-            return try missing()
+            return try missing(to: request)
         }
-        guard let storefront = link.country.map(Self.storefront) ?? .unitedStates else { return try missing() }
+        guard let storefront = link.country.map(Self.storefront) ?? .unitedStates else {
+            return try missing(to: request)
+        }
         switch link.target {
         case .creator:
             guard let page = try pages.page(ofCreator: link.number, in: storefront) else {
-                return try missing("No creator with the number \(link.number) has items here.", storefront)
+                return try missing("No creator with the number \(link.number) has items here.", storefront, to: request)
             }
-            return try response(page)
+            return try response(page, to: request)
         case .item:
             guard let item = try pages.index.value.item(link.number) else {
-                return try missing("There is no item with the number \(link.number).", storefront)
+                return try missing("There is no item with the number \(link.number).", storefront, to: request)
             }
             guard item.availability.includes(storefront) else {
                 return try missing(
-                    "This item is not available in the storefront \(storefront.countryCode).", storefront)
+                    "This item is not available in the storefront \(storefront.countryCode).", storefront, to: request)
             }
             if let campaign = Campaign(QueryParameters(query: request.uri.query ?? "")) {
                 // A page is worth more than its count.
@@ -84,7 +89,7 @@ struct PageController: Sendable {
             let found = try await reviews.page(
                 of: item.number, in: storefront, after: after, limit: ItemPages.reviewsShown + 1)
             page.show(found) { "\(path)?\(Self.kept(request))reviews=\($0)" }
-            return try response(page)
+            return try response(page, to: request)
         }
     }
 
@@ -100,18 +105,35 @@ struct PageController: Sendable {
     }
 
     private func missing(
-        _ text: String = "There is nothing at this address.", _ storefront: Storefront = .unitedStates
+        _ text: String = "There is nothing at this address.", _ storefront: Storefront = .unitedStates,
+        to request: Request
     ) throws -> Response {
-        try response(pages.missingPage(text, in: storefront), status: .notFound)
+        try response(pages.missingPage(text, in: storefront), status: .notFound, to: request)
     }
 
-    private func response(_ page: some Page, status: HTTPResponse.Status = .ok) throws -> Response {
-        try pages.response(page, status: status)
+    private func response(
+        _ page: some Page, status: HTTPResponse.Status = .ok, to request: Request
+    ) throws -> Response {
+        Response(
+            status: status, headers: ItemPages.headers,
+            compressing: ByteBuffer(string: try pages.templates.html(page)), for: request)
     }
 }
 
 extension ItemPages {
-    /// The response with a page.
+    /// The page that tells a person's browser about a problem.
+    func response(_ problem: HTTPProblem) throws -> Response {
+        let page = NotePage(
+            frame: frame(Self.heading(problem), .unitedStates), heading: Self.heading(problem), text: problem.message)
+        return try response(page, status: problem.status)
+    }
+
+    private static func heading(_ problem: HTTPProblem) -> String {
+        problem.status == .notFound ? "Not found" : "This did not work"
+    }
+
+    /// The response with a page of a visit. It is not compressed, because it contains the visit's address and other
+    /// people's reviews.
     func response(_ page: some Page, status: HTTPResponse.Status = .ok) throws -> Response {
         let html = try templates.html(page)
         return Response(
@@ -120,7 +142,7 @@ extension ItemPages {
 
     /// Pages load only this server's own files, run no script, and cannot be framed. None is kept, because the address
     /// of a page in an app is a secret.
-    private static let headers: HTTPFields = {
+    fileprivate static let headers: HTTPFields = {
         var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
         headers[.contentSecurityPolicy] =
             "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; form-action 'self'; "

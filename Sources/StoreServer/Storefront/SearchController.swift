@@ -45,7 +45,7 @@ struct SearchController: Sendable {
                 }
             }
             // Some clients put the parameters into the path, and are answered with nothing.
-            router.get("/\(operation)/**") { _, _ in Self.response(ItemFinder.nothing) }
+            router.get("/\(operation)/**") { request, _ in Self.response(ItemFinder.nothing, to: request) }
         }
     }
 
@@ -70,19 +70,20 @@ struct SearchController: Sendable {
         let parameters = QueryParameters(query: query)
         return Self.response(
             try operation == .search
-                ? finder.search(parameters, country: country) : finder.lookup(parameters, country: country))
+                ? finder.search(parameters, country: country) : finder.lookup(parameters, country: country),
+            to: request)
     }
 
-    private static func response(_ answer: SearchAnswer) -> Response {
+    private static func response(_ answer: SearchAnswer, to request: Request) -> Response {
         Response(
             status: answer.isValid ? .ok : .badRequest, headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+            compressing: ByteBuffer(bytes: answer.body), for: request)
     }
 
     private static let headers: HTTPFields = {
         var headers: HTTPFields = [
             .contentType: "text/javascript; charset=utf-8", .contentDisposition: "attachment; filename=1.txt",
-            .vary: "Accept-Encoding", .cacheControl: "max-age=1",
+            .cacheControl: "max-age=1",
         ]
         if let name = HTTPField.Name("X-Content-Type-Options") { headers[name] = "nosniff" }
         return headers

@@ -22,7 +22,7 @@ struct VisitController: Sendable {
         // A middleware applies to the routes that follow it.
         router.add(middleware: GoneVisitMiddleware(pages: pages))
         router.get("/visit/:id") { request, context in try await page(try await place(context), request) }
-        router.get("/visit/:id/buy") { _, context in try confirmation(try await place(context)) }
+        router.get("/visit/:id/buy") { _, context in try await confirmation(try await place(context)) }
         router.post("/visit/:id/buy") { request, context in
             try await buy(try await place(context), try await form(request))
         }
@@ -115,7 +115,11 @@ struct VisitController: Sendable {
             removal: own == nil ? nil : place.path("/review/remove"))
     }
 
-    private func confirmation(_ place: Place) throws -> Response {
+    private func confirmation(_ place: Place) async throws -> Response {
+        // After buying, the browser's back button leads here.
+        guard try await place.store.ownedItem(place.item.number, by: place.account) == nil else {
+            return Self.back(place)
+        }
         guard let price = place.item.price(in: place.storefront) else { return Self.back(place, problem: "not_sold") }
         let name = place.item.text(for: [place.storefront.language]).name
         let text = pages.prices.text(price, in: place.storefront)
@@ -123,6 +127,7 @@ struct VisitController: Sendable {
         return try pages.response(
             ConfirmPage(
                 frame: pages.frame(name, place.storefront, isInApp: true),
+                artwork: place.item.anyArtworkAddress(200).path,
                 heading: isFree ? "Get “\(name)”?" : "Buy “\(name)” for \(text)?",
                 text: "The account \(place.account.email) \(isFree ? "gets it for nothing" : "pays \(text)"). "
                     + (place.visit.environment == .sandbox ? "This is the sandbox: no money moves." : ""),
