@@ -124,6 +124,7 @@ public enum StoreSchema {
         waitingSubscriptions,
         purchaseStorefronts,
         itemPurchases,
+        itemSales,
     ]
 }
 
@@ -147,5 +148,6 @@ public enum AppSchema {
         uploadPlaces,
         reviews,
         campaigns,
+        partners,
     ]
 }
