@@ -84,6 +84,7 @@ let package = Package(
         .target(name: "CornerstoreSQLite", dependencies: ["CornerstoreCSQLite"], swiftSettings: strict),
         // gdlib's flags contain a definition that Swift packages refuse; its headers and library need no flags.
         .systemLibrary(name: "CGD", providers: [.apt(["libgd-dev"])]),
+        .systemLibrary(name: "CBZip2", providers: [.apt(["libbz2-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "ContentPackages",
@@ -246,6 +247,7 @@ let package = Package(
             name: "Store",
             dependencies: [
                 "BlobStorage",
+                "CBZip2",
                 "ContentPackages",
                 "CornerstoreEncoding",
                 "CornerstoreSQLite",
@@ -520,9 +522,8 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "BlobStorage", "ControlWire", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreServer",
-                "StoreWire",
-                "TestSupport",
+                "BlobStorage", "ControlWire", "Database", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts",
+                "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),

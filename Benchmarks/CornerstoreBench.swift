@@ -2,7 +2,7 @@ import Foundation
 
 /// Compares the project's speed with that of the raw operations under it. With the argument
 /// ``BareServer/subcommand`` it is one of its own servers, with ``AppProcess/subcommand`` an app on a device, with
-/// ``PackageProcess/subcommand`` a packer.
+/// ``PackageProcess/subcommand`` a packer, with ``FeedProcess/subcommand`` a builder of feeds.
 @main
 enum CornerstoreBench {
     static func main() async {
@@ -19,6 +19,8 @@ enum CornerstoreBench {
                 try await ContentClient.run(Array(arguments.dropFirst()))
             } else if arguments.first == PackageProcess.subcommand {
                 try PackageProcess.run(Array(arguments.dropFirst()))
+            } else if arguments.first == FeedProcess.subcommand {
+                try FeedProcess.run(Array(arguments.dropFirst()))
             } else if arguments.contains("--help") {
                 print(Setting.usage)
             } else {

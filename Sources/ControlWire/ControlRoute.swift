@@ -97,6 +97,18 @@ public enum ControlRoute: Sendable, Hashable {
     /// Shows and counts a hidden review again. The answer is ``ControlAPI/Review``.
     case unhideReview(UUID)
 
+    // The partner feed.
+    /// Lists the feeds: ``ControlAPI/Feeds``.
+    case feeds
+    /// Begins to build a feed: ``ControlAPI/FeedOrder``, answered with ``ControlAPI/Feeds``.
+    case buildFeed
+    /// Lists the partners: ``ControlAPI/Partner``.
+    case partners
+    /// Adds a partner: ``ControlAPI/NewPartner``, answered with ``ControlAPI/PartnerPassword``.
+    case addPartner
+    /// Removes a partner.
+    case removePartner(name: String)
+
     /// A payment sheet.
     case sheet(SheetRoute)
 
@@ -122,6 +134,8 @@ public enum ControlRoute: Sendable, Hashable {
         case email
         /// In a path: the id of a transaction, upload, version, review or sheet.
         case id
+        /// In a path: a partner's name.
+        case name
         /// In a path: a purchase's key.
         case key
         /// In a query: the e-mail address or the cursor after which the list begins.
@@ -227,6 +241,11 @@ public enum ControlRoute: Sendable, Hashable {
         case .removeReviewAnswer(let id): Line(.delete, "/control/v1/reviews/{id}/answer", [(.id, id.uuidString)])
         case .hideReview(let id): Line(.put, "/control/v1/reviews/{id}/hiding", [(.id, id.uuidString)])
         case .unhideReview(let id): Line(.delete, "/control/v1/reviews/{id}/hiding", [(.id, id.uuidString)])
+        case .feeds: Line(.get, "/control/v1/feeds")
+        case .buildFeed: Line(.post, "/control/v1/feeds")
+        case .partners: Line(.get, "/control/v1/partners")
+        case .addPartner: Line(.post, "/control/v1/partners")
+        case .removePartner(let name): Line(.delete, "/control/v1/partners/{name}", [(.name, name)])
         case .sheet(let route): Line(route.method, route.template)
         }
     }
@@ -266,7 +285,8 @@ public enum ControlRoute: Sendable, Hashable {
             .content(), .setHosting, .setContentRule, .beginUpload, .upload(UUID()), .appendToUpload(UUID(), offset: 0),
             .cancelUpload(UUID()), .completeUpload(UUID()), .campaigns(item: 1), .reviews(), .review(UUID()),
             .answerReview(UUID()),
-            .removeReviewAnswer(UUID()), .hideReview(UUID()), .unhideReview(UUID()),
+            .removeReviewAnswer(UUID()), .hideReview(UUID()), .unhideReview(UUID()), .feeds, .buildFeed,
+            .partners, .addPartner, .removePartner(name: ""),
         ] + ContentStepName.allCases.map { .step($0, version: UUID()) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer("")].map { .sheet($0) }
 }

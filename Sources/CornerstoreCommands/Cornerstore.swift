@@ -31,7 +31,8 @@ public struct Cornerstore: AsyncParsableCommand {
                 name: "Operating a running store",
                 subcommands: [
                     AccountCommand.self, AppCommand.self, ClockCommand.self, CodeCommand.self, FaultCommand.self,
-                    ItemCommand.self, PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self,
+                    FeedCommand.self, ItemCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
+                    PriceIncreaseCommand.self, PromoteCommand.self,
                     PurchaseCommand.self, ReviewCommand.self, TransactionCommand.self,
                 ]),
             CommandGroup(

@@ -35,12 +35,13 @@ public enum StoreRouters {
     ///   - campaigns: counts the views that campaigns led to.
     ///   - visits: the pages that devices opened.
     ///   - stores: the stores whose customers buy on these pages.
+    ///   - feeds: serves the partner feed.
     ///   - searches: the rate limit on searches and lookups; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download a preview.
-    public static func storefrontRouter(
+    static func storefrontRouter(
         _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, campaigns: Campaigns, visits: VisitDesk,
-        stores: [Store],
+        stores: [Store], feeds: FeedController,
         searches: SearchLimit? = nil, isBehindProxy: Bool = false, patience: StallWatch.Rule = .usual
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
@@ -54,17 +55,19 @@ public enum StoreRouters {
         PageController(pages: pages, search: search, reviews: reviews, campaigns: campaigns).addRoutes(to: router)
         PictureController(items: pages.index, pictures: ItemPictures()).addRoutes(to: router)
         PreviewController(items: pages.index, patience: patience).addRoutes(to: router)
+        feeds.addRoutes(to: router)
         return router
     }
 
     /// Builds the router of the control port, which the operator uses.
     /// - Parameters:
     ///   - desk: the upload and review of hosted content; nil where the server hosts none.
+    ///   - feeds: builds feeds, and adds partners.
     ///   - adminToken: the token that every request must carry; nil for none.
     ///   - patience: the lowest rate at which a client may upload content.
-    public static func controlRouter(
+    static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, reviews: Reviews,
-        campaigns: Campaigns,
+        campaigns: Campaigns, feeds: FeedControlController,
         adminToken: String?, patience: StallWatch.Rule = .usual
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
@@ -77,6 +80,7 @@ public enum StoreRouters {
         ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
         ReviewControlController(reviews: reviews).addRoutes(to: router)
         CampaignControlController(campaigns: campaigns).addRoutes(to: router)
+        feeds.addRoutes(to: router)
         if let desk { ContentControlController(desk: desk, patience: patience).addRoutes(to: router) }
         SheetController(board: SheetBoard(now: { .now })).addRoutes(to: router)
         return router

@@ -30,6 +30,7 @@ struct ModuleTable {
         "StoreReceipts": Row(
             ["CornerstoreEncoding", "StoreWire"],
             outside: ["Crypto", "CryptoExtras", "SwiftASN1", "X509"]),
+        "CBZip2": Row([]),
         "CGD": Row([]),
         "CPostgreSQL": Row([]),
         "CLinux": Row([]),
@@ -71,7 +72,7 @@ struct ModuleTable {
         // The store's column. The domain knows nothing of HTTP.
         "Store": Row(
             [
-                "BlobStorage", "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "Database",
+                "BlobStorage", "CBZip2", "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "Database",
                 "StoreReceipts", "StoreWire",
             ],
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]

@@ -15,7 +15,7 @@ struct ControlRouteTests {
             let router = StoreRouters.controlRouter(
                 [application.sandbox, application.production], apps: application.apps, catalog: application.catalog,
                 desk: application.desk, reviews: application.reviews, campaigns: application.campaigns,
-                adminToken: nil)
+                feeds: application.feedControl, adminToken: nil)
             #expect(router.routes.map(\.description).sorted() == ControlRoute.all.map(Self.line).sorted())
         }
     }

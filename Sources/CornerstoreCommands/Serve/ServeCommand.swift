@@ -77,6 +77,18 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The base URL of the storefront's links, if others reach it by another address.", valueName: "url"))
     var storefrontURL: String?
+    @Flag(
+        inversion: .prefixedNo, help: "Build partner feeds by the store's clock: full weekly, else daily (default: no)."
+    )
+    var feed: Bool?
+    @Option(
+        help: ArgumentHelp(
+            "The layouts of the partner feed: v3, v5 (also offered as v4) and flat (v3,v5,flat).", valueName: "list"))
+    var feedLayouts: String?
+    @Option(
+        help: ArgumentHelp(
+            "The storefronts of the flat partner feed, such as usa,deu (usa); at most 20.", valueName: "list"))
+    var feedCountries: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("The merchant's port (8410). 0 selects a free port.", valueName: "port"))
@@ -129,6 +141,9 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.storefrontPort] = storefrontPort.map(String.init)
         flags[.storefrontURL] = storefrontURL
         flags[.searchRate] = searchRate
+        flags[.feed] = feed.map(String.init)
+        flags[.feedLayouts] = feedLayouts
+        flags[.feedCountries] = feedCountries
         flags[.merchantPort] = merchantPort.map(String.init)
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
         flags[.node] = node.map(String.init)

@@ -28,6 +28,9 @@ enum ServeSetting: String, ServerSettingName {
     case storefrontPort = "storefront-port"
     case storefrontURL = "storefront-url"
     case searchRate = "search-rate"
+    case feed
+    case feedLayouts = "feed-layouts"
+    case feedCountries = "feed-countries"
     case merchantPort = "merchant-port"
     case noMerchant = "no-merchant"
     case node
@@ -95,6 +98,7 @@ struct ServeSettings {
         if text(.searchRate) != nil {
             configuration.searchRate = try layers.rate(.searchRate, otherwise: .init(burst: 20, perSecond: 1))
         }
+        configuration.feed = try feed()
         configuration.node = try layers.number(.node, 0...63, otherwise: 0)
         configuration.adminToken = text(.adminToken)
         configuration.databaseURL = try layers.databaseURL(.database)
@@ -143,6 +147,37 @@ struct ServeSettings {
                 "storefront-url must be a URL such as https://store.example.com, not “\(Style.printable(text))”.")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    private func feed() throws -> FeedSettings {
+        var settings = FeedSettings()
+        settings.isScheduled = try layers.isSet(.feed)
+        if let layouts = try list(.feedLayouts, "v3, v5 or flat", { FeedLayout(rawValue: $0) }) {
+            settings.layouts = Set(layouts)
+        }
+        settings.countries =
+            try list(.feedCountries, "a storefront's country, three letters", { Storefront.named($0.uppercased()) })
+            ?? settings.countries
+        guard settings.countries.count <= FeedOrder.mostCountries else {
+            throw CommandError(.usage, "feed-countries must name at most \(FeedOrder.mostCountries) storefronts.")
+        }
+        return settings
+    }
+
+    /// Returns the values of a list with commas, without those that are there twice.
+    private func list<Value: Hashable>(
+        _ setting: ServeSetting, _ expected: String, _ read: (String) -> Value?
+    ) throws -> [Value]? {
+        guard let text = text(setting) else { return nil }
+        var seen: Set<Value> = []
+        return try text.split(separator: ",").compactMap { part in
+            guard let value = read(part.trimmingCharacters(in: .whitespaces)) else {
+                throw CommandError(
+                    .usage, "\(setting.rawValue) must be a list of \(expected), not “\(Style.printable(String(part)))”."
+                )
+            }
+            return seen.insert(value).inserted ? value : nil
+        }
     }
 
     private func catalogFiles() throws -> [CatalogFile] {

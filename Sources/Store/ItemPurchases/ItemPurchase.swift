@@ -127,6 +127,19 @@ enum ItemPurchases {
         ).map { try ItemPurchase($0) }
     }
 
+    /// The number of purchases by item in a storefront and time, without those refunded; the best-selling item first.
+    static func sales(
+        in storefront: String, from first: Int64, until end: Int64, limit: Int, _ connection: Connection
+    ) throws -> [ItemSales] {
+        try connection.query(
+            """
+            SELECT item, COUNT(*) FROM item_purchases
+            WHERE storefront = $1 AND purchase_date >= $2 AND purchase_date < $3 AND revoked_at IS NULL
+            GROUP BY item ORDER BY COUNT(*) DESC, item LIMIT $4
+            """, [storefront, first, end, Int64(limit)]
+        ).map { ItemSales(item: try $0.int64(0), count: try $0.int64(1)) }
+    }
+
     static func insert(_ purchase: ItemPurchase, _ connection: Connection) throws {
         try connection.execute(
             """

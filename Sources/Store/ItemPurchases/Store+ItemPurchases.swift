@@ -103,6 +103,19 @@ extension Store {
         }
     }
 
+    /// The best-selling items of a storefront, by the number of purchases that were not refunded.
+    /// - Parameters:
+    ///   - first: the first moment that counts, in milliseconds since 1970.
+    ///   - end: the first moment that no longer counts.
+    ///   - limit: the most items.
+    public func itemSales(
+        in storefront: Storefront, from first: Int64, until end: Int64, limit: Int
+    ) async throws -> [ItemSales] {
+        try await database.read {
+            try ItemPurchases.sales(in: storefront.countryCode, from: first, until: end, limit: limit, $0)
+        }
+    }
+
     /// Refunds the purchase of an item. The account no longer owns it, and can buy it again.
     ///
     /// As with ``refund(_:reason:)``, repeating the call tells the payment processor again when it could not be

@@ -26,4 +26,14 @@ extension StoreSchema {
             "CREATE UNIQUE INDEX item_purchases_owned ON item_purchases (account_id, item) WHERE revoked_at IS NULL",
             "CREATE INDEX item_purchases_by_account ON item_purchases (account_id, transaction_id)",
         ])
+
+    /// The sales of the partner feed's ranks, by storefront and time.
+    static let itemSales = Migration(
+        11, "sales of items",
+        [
+            """
+            CREATE INDEX item_purchases_sold ON item_purchases (storefront, purchase_date, item)
+            WHERE revoked_at IS NULL
+            """
+        ])
 }

@@ -125,6 +125,7 @@ public enum StoreSchema {
         purchaseStorefronts,
         itemPurchases,
         itemRequests,
+        itemSales,
     ]
 }
 
@@ -149,5 +150,6 @@ public enum AppSchema {
         reviews,
         campaigns,
         itemFiles,
+        partners,
     ]
 }

@@ -36,6 +36,10 @@ public struct StoreApplication: Sendable {
     public let desk: ContentDesk
     /// The ratings and reviews of the storefront's items.
     public let reviews: Reviews
+    /// The partner feeds.
+    public let feeds: FeedDesk
+    /// The partners who may download the feeds.
+    public let partners: Partners
     /// The views of items' pages that campaigns led to.
     public var campaigns: Campaigns { Campaigns(databases) }
 
@@ -74,6 +78,7 @@ public struct StoreApplication: Sendable {
         let apps = try await AppRegistry.open(databases)
         let current = CurrentCatalog(catalog)
         let storefront = StorefrontAddress()
+        let storefrontBase: @Sendable () -> String = { storefront.value }
         let indexes = ItemIndexes(folder: try directory.makeFolder("storefront"))
         async let items = index(catalog.items, indexes)
         let content = try await ContentLibrary.open(
@@ -97,13 +102,16 @@ public struct StoreApplication: Sendable {
         let reviews = try await Reviews.open(databases, items: currentItems) { environment in
             (environment == .sandbox ? sandbox : production).clock.milliseconds
         }
+        let feeds = try FeedDesk(
+            folder: directory.path("feeds"), store: production, items: currentItems, base: storefrontBase,
+            layouts: configuration.feed.layouts, countries: configuration.feed.countries)
         let application = StoreApplication(
             configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalog: current,
             catalogNotes: notes, authority: signing, items: currentItems,
             desk: ContentDesk(content, production: production, catalog: current), reviews: reviews,
-            directory: directory,
+            feeds: feeds, partners: Partners(databases, cost: configuration.passwordCost), directory: directory,
             databases: databases, watcher: watcher, indexes: indexes, storefront: storefront,
-            visits: VisitDesk(base: { storefront.value }, prices: ItemPriceText()), now: now, logger: logger)
+            visits: VisitDesk(base: storefrontBase, prices: ItemPriceText()), now: now, logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application
@@ -191,13 +199,14 @@ public struct StoreApplication: Sendable {
                 .control,
                 StoreRouters.controlRouter(
                     [sandbox, production], apps: apps, catalog: catalog, desk: desk, reviews: reviews,
-                    campaigns: campaigns,
+                    campaigns: campaigns, feeds: feedControl,
                     adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
             server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
             server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
             server(.storefront, try storefrontRouter(), ready),
             catalogReload,
         ]
+        if configuration.feed.isScheduled { services.append(FeedSchedule(desk: feeds, logger: logger)) }
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
         do {
             try await ServiceGroup(
@@ -224,9 +233,19 @@ public struct StoreApplication: Sendable {
             rating: rating)
         return StoreRouters.storefrontRouter(
             finder, pages: pages, reviews: reviews, campaigns: campaigns, visits: visits,
-            stores: [sandbox, production],
+            stores: [sandbox, production], feeds: feedController,
             searches: configuration.searchRate.map { SearchLimit($0) },
             isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
+    }
+
+    private var feedController: FeedController {
+        FeedController(
+            desk: feeds, partners: partners, limits: configuration.signInRates.map { SignInLimits($0) },
+            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience, now: now)
+    }
+
+    var feedControl: FeedControlController {
+        FeedControlController(desk: feeds, partners: partners, now: now, logger: logger)
     }
 
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
@@ -265,6 +284,7 @@ public struct StoreApplication: Sendable {
     /// Closes the databases after the queued work, and releases the data directory.
     public func close() async {
         try? FileManager.default.removeItem(at: directory.path(Addresses.fileName))
+        await feeds.close()
         await databases.close()
         directory.release()
     }

@@ -36,6 +36,8 @@ public struct StoreServerConfiguration: Sendable {
     public var bucket: S3Location?
     /// The rate limit on sign-ins; nil for no limit.
     public var signInRates: SignInLimits.Rates? = .standard
+    /// How the partner feed is built.
+    public var feed = FeedSettings()
     /// The cost of hashing a new password. Tests that open many stores lower it.
     public var passwordCost = PasswordCost.standard
     /// Whether the server is behind a proxy that adds the client's address to `X-Forwarded-For`.
@@ -75,6 +77,19 @@ public struct StoreServerConfiguration: Sendable {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0).map(String.init) == String($0) }
     }
+}
+
+/// How the partner feed is built.
+public struct FeedSettings: Sendable, Equatable {
+    /// Whether the server builds feeds when they are due by the store's clock. The operator can always build one.
+    public var isScheduled = false
+    /// The layouts to build.
+    public var layouts = Set(FeedLayout.allCases)
+    /// The storefronts of the flat feed, at most ``FeedOrder/mostCountries``.
+    public var countries = [Storefront.unitedStates]
+
+    /// Creates settings that build nothing by themselves.
+    public init() {}
 }
 
 /// The reason why the server did not start, or had to stop.

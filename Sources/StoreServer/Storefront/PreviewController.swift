@@ -31,39 +31,9 @@ struct PreviewController: Sendable {
             throw StoreError(.notFound, "The preview cannot be played. The store's log has the reason.")
         }
         let entityTag = "\"\(String(file.size, radix: 16))-\(String(file.modified, radix: 16))\""
-        var headers: HTTPFields = [
-            .contentType: preview.mediaType, .acceptRanges: "bytes", .eTag: entityTag,
-            .cacheControl: "public, max-age=3600", .xContentTypeOptions: "nosniff",
-        ]
-        if request.isFresh(entityTag) { return Response(status: .notModified, headers: headers) }
-        var range = 0..<file.size
-        var status = HTTPResponse.Status.ok
-        switch ByteRange(of: request, entityTag: entityTag, length: file.size) {
-        case .whole: break
-        case .part(let part):
-            (range, status) = (part, .partialContent)
-            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(file.size)"
-        case .unsatisfiable:
-            headers[.contentRange] = "bytes */\(file.size)"
-            headers[.contentType] = nil
-            return Response(status: .rangeNotSatisfiable, headers: headers)
-        }
-        let count = Int(range.upperBound - range.lowerBound)
-        guard request.method == .get else {
-            headers[.contentLength] = String(count)
-            return Response(status: status, headers: headers)
-        }
-        let (bytes, channel) = (try file.bytes(in: range), context.channel)
-        return Response(
-            status: status, headers: headers,
-            body: ResponseBody(contentLength: count) { [patience] writer in
-                try await StallWatch.during(channel, .outgoing, patience) { watch in
-                    for try await piece in bytes {
-                        try await writer.write(piece)
-                        try await watch.sent(piece.readableBytes, on: channel)
-                    }
-                }
-                try await writer.finish(nil)
-            })
+        return try FileAnswer(
+            file, entityTag: entityTag,
+            headers: [.contentType: preview.mediaType, .cacheControl: "public, max-age=3600"], patience: patience
+        ).response(to: request, context)
     }
 }

@@ -67,6 +67,10 @@ public final class ItemIndex: Sendable {
         return try body(reader)
     }
 
+    /// Connections for a caller that reads for minutes. They keep reading this index after its file was removed.
+    /// - Throws: `SQLiteError` `unavailable` when the file was removed before.
+    func readers(_ count: Int) throws -> [Reader] { try (0..<count).map { _ in try Reader(file) } }
+
     // MARK: Look-ups
 
     /// The item with a number; nil when the catalog has none.
