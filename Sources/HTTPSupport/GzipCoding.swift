@@ -8,8 +8,8 @@ import NIOCore
 /// NIOHTTPCompression's `HTTPResponseCompressor` is no alternative: it ends the process when an answer belongs to no
 /// request, as `100 Continue` and the answer to a malformed request do, and it prefers deflate to gzip.
 enum GzipCoding {
-    /// The sizes of the answers that are compressed, in bytes. Smaller ones do not become smaller, and larger ones would
-    /// occupy a thread for too long.
+    /// The sizes of the answers that are compressed, in bytes. Smaller ones do not become smaller, and larger ones
+    /// would occupy a thread for too long.
     static let sizes = 256...(4 << 20)
     /// Higher levels take more time and save little more of a page or of an answer to a search.
     private static let level: Int32 = 4

@@ -10,6 +10,7 @@ import store as stores
 
 # Milliseconds. Several test runs may share a machine with two cores.
 PATIENCE = 30_000
+playwright.sync_api.expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
