@@ -135,7 +135,7 @@ struct FeedTests {
                         return item
                     }))
             func buy(_ item: Int64, _ count: Int, _ storefront: String) async throws {
-                for _ in 0..<count {
+                for index in 0..<count {
                     let account = try await test.account(
                         "\(item)-\(index)-\(storefront)@example.com", storefront: storefront)
                     _ = try await test.store.buyItem(
