@@ -117,6 +117,7 @@ struct ItemJourneyTests {
         let page = SKStoreProductViewController(engine: engine)
         page.delegate = delegate
         #expect(try await page.loadProduct(withParameters: ["id": "4000"]))
+        await page.present()
         for await _ in delegate.done { break }
         return engine
     }

@@ -249,16 +249,17 @@ struct StorePagesTests {
 
     @Test(arguments: [nil, ItemFileDescription(item: 40, title: "First Branch", name: "a.wav", length: 1)])
     func `a purchase whose answer was lost is repeated under its key`(_ file: ItemFileDescription?) async throws {
-        var song = Self.song
+        var song = VisitDescription.song
         song.files = file.map { [$0] }
         device.store.change { [song] in $0.visits[40] = song }
         device.store.failNext("buyItem", .lostAnswer)
         let engine = launch(RecordedPresenter(.buy))
         for _ in 1...2 {
-            let delegate = Delegate()
+            let delegate = PageDelegate()
             let page = SKStoreProductViewController(engine: engine)
             page.delegate = delegate
             #expect(try await page.loadProduct(withParameters: ["id": 40]))
+            await page.present()
             await delegate.wait()
         }
         let keys = device.store.change { $0.itemKeys }
