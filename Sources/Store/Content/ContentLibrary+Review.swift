@@ -71,8 +71,8 @@ extension ContentLibrary {
         return version
     }
 
-    /// Deletes a package's bytes, unless a version, an upload that is being checked or an item's file uses them, in this
-    /// process or another. Errors are ignored: unused bytes do no harm.
+    /// Deletes a package's bytes, unless a version, an upload that is being checked or an item's file uses them, in
+    /// this process or another. Errors are ignored: unused bytes do no harm.
     func forget(_ digest: BlobDigest) async throws {
         try await blobChanges.run { [self] in
             let uses = try? await database.read { connection in
