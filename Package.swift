@@ -73,9 +73,9 @@ let package = Package(
         ),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CornerstoreCSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        // Not URLSession: Swift 6.3's ends the process when a response's head is cut short, keeps what a download has not
-        // written yet in memory without limit, and deadlocks when requests are cancelled. Not AsyncHTTPClient: with the
-        // packages that it needs, it is most of what an app would build.
+        // Not URLSession: Swift 6.3's ends the process when a response's head is cut short, keeps what a download has
+        // not written yet in memory without limit, and deadlocks when requests are cancelled. Not AsyncHTTPClient:
+        // with the packages that it needs, it is most of what an app would build.
         .systemLibrary(name: "CornerstoreCCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CornerstoreHTTPClient", dependencies: ["CornerstoreCCurl"], swiftSettings: strict),
         .target(name: "CornerstoreSQLite", dependencies: ["CornerstoreCSQLite"], swiftSettings: strict),

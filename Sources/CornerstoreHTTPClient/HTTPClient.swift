@@ -2,9 +2,9 @@ import Foundation
 
 /// Sends requests through the system's libcurl.
 ///
-/// The client follows no redirections, keeps no cookies, decodes no content, and uses no proxy, whatever the environment
-/// says. It sends each request once: the caller decides about retries. It accepts the certificates that the system
-/// trusts. Idle connections are reused.
+/// The client follows no redirections, keeps no cookies, decodes no content, and uses no proxy, whatever the
+/// environment says. It sends each request once: the caller decides about retries. It accepts the certificates that the
+/// system trusts. Idle connections are reused.
 package final class HTTPClient: Sendable {
     /// The client of this process.
     package static let shared = HTTPClient()
