@@ -24,6 +24,7 @@ package final class HTTPClient: Sendable {
     /// - Throws: ``HTTPClientError``. Any status is a response, not an error.
     package func send(_ request: HTTPRequest) async throws(HTTPClientError) -> HTTPResponse {
         guard request.isValid else { throw .invalidRequest }
+        guard !Task.isCancelled else { throw .cancelled }
         guard let loop else { throw .failed }
         let stream = ResponseStream(loop)
         loop.add(.start(request, stream))
