@@ -292,13 +292,11 @@ struct FeedServerTests {
     }
 
     @Test func wrongPasswordsAreHeldBack() async throws {
-        try await with(
-            buildsFeed: false,
-            {
-                $0.signInRates = SignInLimits.Rates(
-                    address: TokenRate(burst: 100, perSecond: 1), account: TokenRate(burst: 3, perSecond: 0.001))
-            }
-        ) { server, _ in
+        let change: @Sendable (inout StoreServerConfiguration) -> Void = {
+            $0.signInRates = SignInLimits.Rates(
+                address: TokenRate(burst: 100, perSecond: 1), account: TokenRate(burst: 3, perSecond: 0.001))
+        }
+        try await with(buildsFeed: false, change) { server, _ in
             let partner = try await Self.partner(server)
             let other = try await Self.partner(server, "other")
             let wrong = Partner(server: server, credentials: "example:wrong")
@@ -333,7 +331,8 @@ struct FeedServerTests {
     }
 
     @Test func theScheduleFollowsTheStoresClock() async throws {
-        try await with(buildsFeed: false, { $0.feed.isScheduled = true }) { server, _ in
+        let change: @Sendable (inout StoreServerConfiguration) -> Void = { $0.feed.isScheduled = true }
+        try await with(buildsFeed: false, change) { server, _ in
             /// Waits for the schedule, which looks at the clock once a second.
             func wait(_ count: Int) async throws {
                 while server.application.feeds.builds.count < count {
