@@ -2,8 +2,7 @@ import Foundation
 import Store
 
 extension Section {
-    /// A full partner feed against `bzip2 -9` on the same tables and cores, and an incremental feed of 1 % of the
-    /// items.
+    /// A full partner feed against `bzip2 -9` on the same tables and cores, and an incremental feed of 1 % of them.
     static let feed = Section(name: "feed") { setting in
         let folder = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

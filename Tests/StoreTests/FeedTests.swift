@@ -137,7 +137,7 @@ struct FeedTests {
             func buy(_ item: Int64, _ count: Int, _ storefront: String) async throws {
                 for index in 0..<count {
                     let account = try await test.account(
-                        "\(item)-\(index)-\(storefront)@example.com", storefront: storefront)
+                        "\(UUID())@example.com", storefront: storefront)
                     _ = try await test.store.buyItem(
                         ItemPurchaseRequest(item: item, idempotencyKey: UUID()), by: account)
                 }
@@ -158,7 +158,9 @@ struct FeedTests {
                 try scene.table(name, path).rows.map { $0.dropFirst().map { $0 ?? "NULL" } }
             }
             let paid = try rows("paid_application_popularity_per_genre")
-            #expect(Set(paid) == Set(["36", "6014", "7001"].map { ["143441", $0, "1000", "1"] }))
+            #expect(
+                Set(paid.filter { $0[0] == "143441" })
+                    == Set(["36", "6014", "7001"].map { ["143441", $0, "1000", "1"] }))
             let free = try rows("free_ipad_application_popularity_per_genre")
             #expect(free.count == 3 && free.allSatisfy { $0[0] == "143441" && $0[2...] == ["1001", "1"] })
             #expect(

@@ -153,7 +153,7 @@ struct ServeSettings {
         var settings = FeedSettings()
         settings.isScheduled = try layers.isSet(.feed)
         if let layouts = try list(.feedLayouts, "v3, v5 or flat", { FeedLayout(rawValue: $0) }) {
-            settings.layouts = Set(layouts)
+            settings.layouts = layouts
         }
         settings.countries =
             try list(.feedCountries, "a storefront's country, three letters", { Storefront.named($0.uppercased()) })

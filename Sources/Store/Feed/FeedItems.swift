@@ -10,6 +10,8 @@ final class FeedItems {
     private let flat: FeedFlatItems?
     private let names: CollectionNames
     private let storefronts: [(storefront: Storefront, number: Int64)]
+    /// The positions of storefronts by their country codes.
+    private let positions: [String: Int]
     /// The genres of the items so far, by number.
     private(set) var genres: [Int64: String] = [:]
     /// The number of prices that no row can hold.
@@ -54,6 +56,8 @@ final class FeedItems {
         base = order.base
         names = CollectionNames(reader)
         storefronts = Storefront.all.map { ($0, Int64($0.identifier) ?? 0) }
+        positions = Dictionary(
+            Storefront.all.enumerated().map { ($1.countryCode, $0) }, uniquingKeysWith: { first, _ in first })
         var rows: [String: FeedRows] = [:]
         tables =
             order.hasTables
@@ -285,11 +289,23 @@ final class FeedItems {
         }
     }
 
+    /// The positions of the storefronts that sell an item. To ask for each storefront takes longer than all rows.
+    private func places(_ availability: CatalogAvailability) -> [Int] {
+        switch availability {
+        case .everywhere: return Array(storefronts.indices)
+        case .only(let countries): return countries.compactMap { positions[$0] }.sorted()
+        case .except(let countries):
+            let left = Set(countries.compactMap { positions[$0] })
+            return storefronts.indices.filter { !left.contains($0) }
+        }
+    }
+
     /// - Parameter nulls: the number of columns after the storefront, which are for other ways of selling.
     private func prices(_ item: CatalogItem, _ row: FeedRows, nulls: Int) throws {
-        guard item.prices != nil else { return }
-        for (storefront, number) in storefronts {
-            guard let price = item.price(in: storefront) else { continue }
+        guard let prices = item.prices else { return }
+        for index in places(item.availability) {
+            let (storefront, number) = storefronts[index]
+            let price = prices.price(in: storefront)
             guard price.milliunits <= FeedRows.highestPrice else {
                 pricesLeftOut += 1
                 continue

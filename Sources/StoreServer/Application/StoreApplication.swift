@@ -104,7 +104,7 @@ public struct StoreApplication: Sendable {
         }
         let feeds = try FeedDesk(
             folder: directory.path("feeds"), store: production, items: currentItems, base: storefrontBase,
-            layouts: configuration.feed.layouts, countries: configuration.feed.countries)
+            layouts: Set(configuration.feed.layouts), countries: configuration.feed.countries)
         let application = StoreApplication(
             configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalog: current,
             catalogNotes: notes, authority: signing, items: currentItems,

@@ -84,7 +84,7 @@ public struct FeedSettings: Sendable, Equatable {
     /// Whether the server builds feeds when they are due by the store's clock. The operator can always build one.
     public var isScheduled = false
     /// The layouts to build.
-    public var layouts = Set(FeedLayout.allCases)
+    public var layouts = FeedLayout.allCases
     /// The storefronts of the flat feed, at most ``FeedOrder/mostCountries``.
     public var countries = [Storefront.unitedStates]
 
