@@ -2,11 +2,13 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import ServerSupport
 import Store
 import TestSupport
 import Testing
 
+@testable import HTTPSupport
 @testable import StoreServer
 
 @Suite(.timeLimit(.minutes(1))) struct StorefrontTests {
@@ -28,9 +30,12 @@ import Testing
         var body: String
     }
 
-    private func answer(_ url: String, _ method: HTTPMethod = .GET, form: String? = nil) async throws -> Answer {
+    private func answer(
+        _ url: String, _ method: HTTPMethod = .GET, form: String? = nil, headers: HTTPHeaders = [:]
+    ) async throws -> Answer {
         var request = HTTPClientRequest(url: url)
         request.method = method
+        request.headers = headers
         if let form {
             request.body = .bytes(ByteBuffer(string: form))
             request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
@@ -49,6 +54,56 @@ import Testing
             try Data((RunningServer.catalogText + Self.items).utf8).write(to: catalog)
             try await RunningServer.with(directory.url, change, body)
         }
+    }
+
+    /// `Connection: keep-alive`, which changes nothing else, sends a request to the router.
+    @Test func lookupsAreAnsweredTheSameBothWays() async throws {
+        try await with { server in
+            let store = server.addresses.storefront
+            let answers = DirectStorefrontAnswers(finder: server.application.finder)
+            func fields(_ answer: Answer) -> [String] {
+                answer.headers.map { $0.name.lowercased() == "date" ? "date" : "\($0.name.lowercased()): \($0.value)" }
+                    .sorted()
+            }
+            for (query, status, results) in [
+                ("id=1000", 200, 1), ("id=1000%2C1000&country=de&x=1", 200, 1), ("id=1000&callback=f", 200, 1),
+                ("id=900&entity=ebook", 200, 2), ("bundleId=com.example.none", 200, 0), ("id=1", 200, 0), ("", 200, 0),
+                ("id=x", 400, nil), ("id=1000&country=zz", 400, nil), ("id=\(UInt64.max)", 400, nil),
+            ] as [(String, UInt, Int?)] {
+                let id = [("X-Request-Id", "one")]
+                let direct = try await answer("\(store)/lookup?\(query)", headers: HTTPHeaders(id))
+                let routed = try await answer(
+                    "\(store)/lookup?\(query)", headers: HTTPHeaders(id + [("Connection", "keep-alive")]))
+                #expect(direct.status == status && routed.status == status, "\(query)")
+                #expect(fields(direct) == fields(routed), "\(query)")
+                #expect(direct.body == routed.body, "\(query)")
+                if let results { #expect(direct.body.contains("\"resultCount\":\(results),"), "\(query)") }
+                guard case .answer(let answer) = try Self.direct(answers, "/lookup?\(query)") else {
+                    #expect(status == 400, "\(query)")
+                    continue
+                }
+                #expect(String(buffer: answer.body) == routed.body, "\(query)")
+            }
+            for (method, path) in [
+                (.POST, "/lookup?id=1000"), (.GET, "/lookup?id=1000#x"), (.GET, "/lookup"), (.GET, "/lookups?id=1000"),
+                (.GET, "/us/lookup?id=1000"),
+            ] as [(HTTPMethod, String)] {
+                #expect(try answers.bodyLimit(of: Self.request(path, method)) == nil, "\(path)")
+            }
+        }
+    }
+
+    private static func request(_ path: String, _ method: HTTPMethod = .GET) throws -> DirectRequest {
+        try #require(
+            DirectRequest(HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: ["Host": "localhost"]))
+        )
+    }
+
+    private static func direct(_ answers: DirectStorefrontAnswers, _ path: String) throws -> DirectOutcome {
+        let request = try request(path)
+        #expect(answers.bodyLimit(of: request) == 0)
+        return answers.answer(
+            request, body: ByteBuffer(), from: nil, on: MultiThreadedEventLoopGroup.singleton.next())
     }
 
     @Test func searchAndLookupAnswerAsApplesDo() async throws {

@@ -5,12 +5,15 @@ public import NIOHTTP1
 public struct DirectAnswer: Sendable {
     /// The value of `Content-Type`.
     public var contentType: String
+    /// Further fields, beside `Content-Length`, `Date` and `X-Request-Id`.
+    public var fields: [(name: String, value: String)]
     /// The answer's body.
     public var body: ByteBuffer
 
     /// Creates an answer.
-    public init(contentType: String, body: ByteBuffer) {
+    public init(contentType: String, fields: [(name: String, value: String)] = [], body: ByteBuffer) {
         self.contentType = contentType
+        self.fields = fields
         self.body = body
     }
 }

@@ -160,6 +160,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
             "Content-Type": answer.contentType, "Content-Length": String(answer.body.readableBytes),
             "Date": date.now(),
         ]
+        for field in answer.fields { headers.add(name: field.name, value: field.value) }
         if let id = request.id { headers.add(name: "X-Request-Id", value: id) }
         context.write(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)

@@ -195,7 +195,9 @@ public struct StoreApplication: Sendable {
                     adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
             server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
             server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
-            server(.storefront, try storefrontRouter(), ready),
+            server(
+                .storefront, try storefrontRouter(),
+                direct: configuration.searchRate == nil ? DirectStorefrontAnswers(finder: finder) : nil, ready),
             catalogReload,
         ]
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
@@ -215,13 +217,17 @@ public struct StoreApplication: Sendable {
         await close()
     }
 
+    /// Answers searches and lookups.
+    var finder: ItemFinder {
+        ItemFinder(
+            index: items, base: { [storefront] in storefront.value }, prices: visits.prices,
+            rating: reviews.ratings.rating(of:in:))
+    }
+
     private func storefrontRouter() throws -> Router<StoreRequestContext> {
-        let rating: @Sendable (CatalogItem, Storefront) -> ItemRating = reviews.ratings.rating(of:in:)
-        let finder = ItemFinder(
-            index: items, base: { [storefront] in storefront.value }, prices: visits.prices, rating: rating)
         let pages = ItemPages(
             index: items, catalog: catalog, templates: try PageTemplates.embedded.get(), prices: visits.prices,
-            rating: rating)
+            rating: reviews.ratings.rating(of:in:))
         return StoreRouters.storefrontRouter(
             finder, pages: pages, reviews: reviews, campaigns: campaigns, visits: visits,
             stores: [sandbox, production],
@@ -270,7 +276,7 @@ public struct StoreApplication: Sendable {
     }
 
     private func server(
-        _ port: ReadyPorts.Port, _ router: Router<StoreRequestContext>, direct: DirectStoreAnswers? = nil,
+        _ port: ReadyPorts.Port, _ router: Router<StoreRequestContext>, direct: (any DirectAnswering)? = nil,
         _ ready: ReadyPorts
     ) -> some Service {
         let (host, number) = (configuration.host, port.number(configuration))

@@ -79,12 +79,18 @@ struct SearchController: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
     }
 
+    static let contentType = "text/javascript; charset=utf-8"
+    /// The fields of an answer beside its type.
+    static let fields = [
+        (name: "Content-Disposition", value: "attachment; filename=1.txt"), (name: "Vary", value: "Accept-Encoding"),
+        (name: "Cache-Control", value: "max-age=1"), (name: "X-Content-Type-Options", value: "nosniff"),
+    ]
+
     private static let headers: HTTPFields = {
-        var headers: HTTPFields = [
-            .contentType: "text/javascript; charset=utf-8", .contentDisposition: "attachment; filename=1.txt",
-            .vary: "Accept-Encoding", .cacheControl: "max-age=1",
-        ]
-        if let name = HTTPField.Name("X-Content-Type-Options") { headers[name] = "nosniff" }
+        var headers: HTTPFields = [.contentType: contentType]
+        for field in fields {
+            if let name = HTTPField.Name(field.name) { headers[name] = field.value }
+        }
         return headers
     }()
 
