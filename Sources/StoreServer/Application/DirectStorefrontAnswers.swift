@@ -2,8 +2,8 @@ import HTTPSupport
 import NIOCore
 import Store
 
-/// Answers lookups without the router, which would take longer than a lookup of one item. A storefront with a rate limit
-/// leaves all lookups to the router, because a request that is declined here would count twice.
+/// Answers lookups without the router, which would take longer than a lookup of one item. A storefront with a rate
+/// limit leaves all lookups to the router, because a request that is declined here would count twice.
 struct DirectStorefrontAnswers: DirectAnswering {
     let finder: ItemFinder
 
