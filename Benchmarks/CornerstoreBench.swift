@@ -2,7 +2,8 @@ import Foundation
 
 /// Compares the project's speed with that of the raw operations under it. With the argument
 /// ``BareServer/subcommand`` it is one of its own servers, with ``AppProcess/subcommand`` an app on a device, with
-/// ``PackageProcess/subcommand`` a packer, with ``FeedProcess/subcommand`` a builder of feeds.
+/// ``PackageProcess/subcommand`` a packer, with ``IndexProcess/subcommand`` a builder of an index, with
+/// ``FeedProcess/subcommand`` a builder of feeds.
 @main
 enum CornerstoreBench {
     static func main() async {
@@ -17,6 +18,8 @@ enum CornerstoreBench {
                 try await AppProcess.run(Array(arguments.dropFirst()))
             } else if arguments.first == ContentClient.subcommand {
                 try await ContentClient.run(Array(arguments.dropFirst()))
+            } else if arguments.first == IndexProcess.subcommand {
+                try IndexProcess.run(Array(arguments.dropFirst()))
             } else if arguments.first == PackageProcess.subcommand {
                 try PackageProcess.run(Array(arguments.dropFirst()))
             } else if arguments.first == FeedProcess.subcommand {

@@ -73,6 +73,30 @@ extension Figure {
     static func verifyReceiptMillionOverThousand(_ value: Double) -> Figure {
         Figure(name: "verifyreceipt-1m-over-1k", value: value, goal: .atLeast(0.9))
     }
+    /// Items that one second adds to an index of 1,000,000.
+    static func indexItemsPerSecond(_ value: Double) -> Figure {
+        Figure(name: "index-items-per-second", value: value, goal: .atLeast(20_000))
+    }
+    /// The highest resident memory while the index is built.
+    static func indexMebibytes(_ value: Double) -> Figure {
+        Figure(name: "index-mib", value: value, goal: .atMost(300))
+    }
+    /// Rate of lookups by id over a bare handler's.
+    static func lookupOverBare(_ value: Double) -> Figure {
+        Figure(name: "lookup-over-bare", value: value, goal: .atLeast(0.4))
+    }
+    /// Searches a second for two words, first page; one core.
+    static func searchesPerSecond(_ value: Double) -> Figure {
+        Figure(name: "searches-per-second", value: value, goal: .atLeast(300))
+    }
+    /// The time that 99 of 100 of these searches do not exceed, with 8 clients on that core.
+    static func searchMilliseconds(_ value: Double) -> Figure {
+        Figure(name: "search-p99-ms", value: value, goal: .atMost(50))
+    }
+    /// The time that 99 of 100 items' pages do not exceed, with 8 clients on one core.
+    static func itemPageMilliseconds(_ value: Double) -> Figure {
+        Figure(name: "item-page-p99-ms", value: value, goal: .atMost(50))
+    }
     /// Seconds from the start of `serve` in an empty folder, including the creation of keys, to its first answer.
     static func firstStartSeconds(_ value: Double) -> Figure {
         Figure(name: "first-start-seconds", value: value, goal: .atMost(2))

@@ -23,6 +23,16 @@ struct LoadResult: Sendable {
         guard !latencies.isEmpty else { return .nan }
         return Double(latencies[min(latencies.count - 1, Int(Double(latencies.count) * part))]) / 1000
     }
+
+    /// This result and that of another turn of the same load. The latencies are no longer in order.
+    func adding(_ other: LoadResult) -> LoadResult {
+        let all = seconds + other.seconds
+        return LoadResult(
+            succeeded: succeeded + other.succeeded, failed: failed + other.failed, seconds: all,
+            latencies: latencies + other.latencies,
+            generatorShare: (generatorShare * seconds + other.generatorShare * other.seconds) / all,
+            firstFailure: firstFailure ?? other.firstFailure)
+    }
 }
 
 /// Keeps a server busy over HTTP/1.1 with a number of clients, each of which sends a request as soon as it has the
@@ -57,6 +67,11 @@ struct LoadGenerator: Sendable {
             try? await group.shutdownGracefully()
             throw error
         }
+    }
+
+    /// The bytes of a GET of a path of this machine.
+    static func get(_ path: String) -> ByteBuffer {
+        ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     }
 
     /// The bytes of a POST to a path of this machine.

@@ -7,7 +7,7 @@ extension Section {
         let folder = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let items = SampleItems(count: setting.feedItems)
+        let items = SampleItems(count: setting.items)
         let (index, changed) = (folder.appending(path: "index"), folder.appending(path: "changed"))
         try ItemIndex.build(items, at: index)
         try ItemIndex.build(

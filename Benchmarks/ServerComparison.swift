@@ -15,7 +15,8 @@ struct ServerMeasurement: Sendable {
     var name: String
     /// Of each turn.
     var rates: [Double]
-    var last: LoadResult
+    /// Of all turns together.
+    var all: LoadResult
     /// The number of cores that the server used, the mean of all turns.
     var serverCores: Double
     /// The highest resident memory, in bytes.
@@ -31,8 +32,8 @@ struct ServerMeasurement: Sendable {
         return String(
             format: "  %@ %9.0f /s (±%.0f %%)  p50 %.2f ms  p99 %.2f ms  server %.2f cores, generator %.2f  %d MiB",
             name.padding(toLength: 40, withPad: " ", startingAt: 0), rate, spread / 2 / rate * 100,
-            last.percentile(0.5),
-            last.percentile(0.99), serverCores, last.generatorShare, highestMemory >> 20
+            all.percentile(0.5),
+            all.percentile(0.99), serverCores, all.generatorShare, highestMemory >> 20
         )
     }
 }
@@ -48,7 +49,7 @@ extension LoadGenerator {
         let turns = turns(rounds)
         var rates = servers.map { _ in [Double]() }
         var cores = servers.map { _ in [Double]() }
-        var last: [LoadResult?] = servers.map { _ in nil }
+        var results: [LoadResult?] = servers.map { _ in nil }
         for turn in 0..<turns.count {
             try beforeTurn()
             for index in turn % 2 == 0 ? Array(servers.indices) : servers.indices.reversed() {
@@ -59,13 +60,14 @@ extension LoadGenerator {
                 let passed = (ContinuousClock.now - start).seconds
                 rates[index].append(result.perSecond)
                 cores[index].append((try server.child.processorTime() - before) / passed)
-                last[index] = result
+                results[index] = results[index]?.adding(result) ?? result
             }
         }
         return try servers.indices.compactMap { index in
-            guard let result = last[index] else { return nil }
+            guard var result = results[index] else { return nil }
+            result.latencies.sort()
             return ServerMeasurement(
-                name: servers[index].name, rates: rates[index], last: result,
+                name: servers[index].name, rates: rates[index], all: result,
                 serverCores: cores[index].reduce(0, +) / Double(max(1, cores[index].count)),
                 highestMemory: try servers[index].child.memory().highest
             )

@@ -8,8 +8,8 @@ struct Setting: Sendable {
     var clients = 32
     /// The size of the content to build, unpack and download.
     var contentMebibytes = 1024
-    /// The number of items in the partner feed.
-    var feedItems = 1_000_000
+    /// The number of items in the storefront's index and in the partner feed.
+    var items = 1_000_000
     /// The beginning of the names of the sections to run; nil for all.
     var only: String?
     /// The `.storekit` file that the store under test serves.
@@ -20,7 +20,7 @@ struct Setting: Sendable {
     var load: LoadGenerator { LoadGenerator(clients: clients, warmUp: warmUp, seconds: seconds) }
 
     static let usage = """
-        cornerstore-bench [--quick] [--only SECTION] [--rounds N] [--seconds S] [--clients N] [--content-mib N] [--feed-items N] [FILE.storekit]
+        cornerstore-bench [--quick] [--only SECTION] [--rounds N] [--seconds S] [--clients N] [--content-mib N] [--items N] [FILE.storekit]
         Measures this build against the raw work under it. The last lines are NAME VALUE GOAL ok|short.
         SECTION is one of these, or the beginning of several: \(Section.all.map(\.name).joined(separator: ", ")).
         """
@@ -37,12 +37,12 @@ struct Setting: Sendable {
         while let argument = rest.first {
             rest.removeFirst()
             switch argument {
-            case "--quick": (rounds, seconds, warmUp, contentMebibytes, feedItems) = (2, 0.5, 0.2, 64, 20_000)
+            case "--quick": (rounds, seconds, warmUp, contentMebibytes, items) = (2, 0.5, 0.2, 64, 20_000)
             case "--only": only = try value(of: argument, String.self)
             case "--rounds": rounds = max(1, try value(of: argument, Int.self))
             case "--seconds": seconds = max(0.1, try value(of: argument, Double.self))
             case "--content-mib": contentMebibytes = max(1, try value(of: argument, Int.self))
-            case "--feed-items": feedItems = max(1, try value(of: argument, Int.self))
+            case "--items": items = max(25, try value(of: argument, Int.self))
             case "--clients": clients = max(1, try value(of: argument, Int.self))
             case _ where !argument.hasPrefix("-") && catalog == nil: catalog = argument
             default: throw BenchmarkError("unknown argument \(argument)\n\(Self.usage)")
@@ -66,8 +66,8 @@ struct Section: Sendable {
 
     /// In the order they run. Every figure in ``Figure`` belongs to one of them.
     static let all: [Section] = [
-        .bare, .receipts, .verifyReceipt, .purchases, .million, .startUp, .app, .restore, .queueStart, .packages,
-        .content, .feed, .merchantBalance, .merchantSpend, .merchantReceipt, .merchantSigned, .merchantContent,
+        .bare, .receipts, .verifyReceipt, .purchases, .million, .storefront, .startUp, .app, .restore, .queueStart,
+        .packages, .content, .feed, .merchantBalance, .merchantSpend, .merchantReceipt, .merchantSigned, .merchantContent,
         .merchantPostgreSQL, .merchantMillion,
     ]
 }

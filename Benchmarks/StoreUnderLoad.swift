@@ -109,10 +109,15 @@ struct StoreUnderLoad: Sendable {
 }
 
 extension ServerUnderLoad {
-    /// Sends one request to get the sizes of the request and the answer, and starts a bare handler with these sizes.
-    func bareEqual() async throws -> ServerUnderLoad {
+    /// Sends requests to get the size of the request and the mean size of the answers, and starts a bare handler with
+    /// these sizes.
+    func bareEqual(samples: Int = 1) async throws -> ServerUnderLoad {
         let request = requests(0, 0)
-        let answer = try await OneRequest.answerBytes(port: port, request: request)
+        var bytes = 0
+        for sample in 0..<samples {
+            bytes += try await OneRequest.answerBytes(port: port, request: requests(0, sample))
+        }
+        let answer = bytes / samples
         let bare = try BareServer.start(answerBytes: answer)
         let body = OneRequest.bodyBytes(of: request)
         return BareServer.underLoad(bare, name: "bare, \(body) B in, \(answer) B out", bodyBytes: body)

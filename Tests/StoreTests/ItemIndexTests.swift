@@ -165,6 +165,32 @@ import Testing
         }
     }
 
+    /// A country that most limited items have and one that few have are filtered by different words of the index.
+    @Test func everyStorefrontFindsItsItems() async throws {
+        let shares = ["USA": 90, "DEU": 60, "FRA": 40, "JPN": 5]
+        var generator = SeededGenerator(seed: 11)
+        let items = (1...400).map { number in
+            var item = ItemSamples.item(Int64(number), .song, "Star")
+            let countries = Set(shares.filter { Int.random(in: 0..<100, using: &generator) < $0.value }.keys)
+            switch number % 10 {
+            case 0: item.availability = .everywhere
+            case 1: item.availability = .except(countries)
+            default: item.availability = .only(countries)
+            }
+            return item
+        }
+        try await with(items) { index throws in
+            for country in shares.keys.sorted() + ["ITA"] {
+                let storefront = try #require(Storefront.named(country))
+                let shown = items.filter { $0.availability.includes(storefront) }.map(\.number)
+                #expect(!shown.isEmpty && shown.count < items.count)
+                #expect(try index.search(search("star", in: country, limit: 400)) == shown, "\(country)")
+                // Found by the creator's name, not by their own names.
+                #expect(try index.search(search("example", in: country, limit: 400)) == shown, "\(country)")
+            }
+        }
+    }
+
     @Test func songsAreFoundByTheirAlbum() async throws {
         var song = ItemSamples.item(1, .song, "First")
         song.place = ItemPlace(collection: 2, track: 1)

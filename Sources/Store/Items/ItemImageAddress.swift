@@ -152,7 +152,10 @@ extension ItemPicture {
     public var digest: String {
         // FNV-1a: the digest only has to differ after a change, and a search makes up to 200 of them.
         var hash: UInt32 = 0x811C_9DC5
-        for byte in "\(path)\n\(modified)".utf8 { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+        func add(_ byte: UInt8) { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+        for byte in path.utf8 { add(byte) }
+        add(UInt8(ascii: "\n"))
+        for byte in String(modified).utf8 { add(byte) }
         return Hexadecimal.encoded(withUnsafeBytes(of: hash.bigEndian, Array.init))
     }
 }

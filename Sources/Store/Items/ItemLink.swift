@@ -190,26 +190,41 @@ extension ItemLink {
     /// A name as a part of a path, percent-encoded, with a slash at its end; empty for a name without letters. Letters
     /// become lower case, apostrophes vanish, and other characters become one hyphen.
     static func slug(_ name: String) -> String {
-        var words: [String] = []
-        var word = String.UnicodeScalarView()
+        var slug: [UInt8] = []
+        // The current word, percent-encoded, and its characters.
+        var word: [UInt8] = []
+        var count = 0
         var length = 0
         func close() {
-            guard !word.isEmpty else { return }
-            length += word.count + 1
-            if words.isEmpty || length <= longestSlug { words.append(String(word.prefix(longestSlug))) }
-            word = String.UnicodeScalarView()
+            guard count > 0 else { return }
+            length += count + 1
+            if slug.isEmpty {
+                slug = word
+            } else if length <= longestSlug {
+                slug.append(UInt8(ascii: "-"))
+                slug += word
+            }
+            word.removeAll(keepingCapacity: true)
+            count = 0
         }
         for scalar in name.lowercased().unicodeScalars {
             guard length <= longestSlug else { break }
             if isKept(scalar) {
-                word.append(scalar)
+                count += 1
+                guard count <= longestSlug else { continue }
+                if scalar.isASCII {
+                    word.append(UInt8(scalar.value))
+                } else {
+                    word += String(scalar).percentEncoded.utf8
+                }
             } else if !["'", "\u{2019}", "\u{2BC}"].contains(scalar) {
                 close()
             }
         }
         close()
-        guard !words.isEmpty else { return "" }
-        return words.joined(separator: "-").utf8.percentEncoded(keeping: .alphanumeric.adding("-")) + "/"
+        guard !slug.isEmpty else { return "" }
+        slug.append(UInt8(ascii: "/"))
+        return String(decoding: slug, as: UTF8.self)
     }
 
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool {

@@ -3,7 +3,9 @@ import CornerstoreEncoding
 /// The properties of an item that searches filter by: where it is available, the systems it runs on, and more.
 ///
 /// They are words of the index beside the item's own, so a search never reads items that it then leaves out. An item
-/// that is available everywhere has no word for it: its postings would be as many as there are items.
+/// that is available everywhere has no word for it: its postings would be as many as there are items. An item that only
+/// some storefronts have has words for these storefronts, or for the others, whichever list is shorter in the whole
+/// catalog (``ItemIndex/Reader/commonCountries``): a search passes over all postings of the storefront that it is for.
 struct ItemFacets {
     private let item: CatalogItem
 
@@ -26,7 +28,9 @@ struct ItemFacets {
         }
     }
 
-    func append(to bytes: inout [UInt8]) {
+    /// Appends the words to `bytes`.
+    /// - Parameter common: the countries of most items that only some storefronts have.
+    func append(to bytes: inout [UInt8], common: Set<String>) {
         func add(_ word: String) {
             bytes.append(0x20)
             bytes += ItemIndex.Marker.facet.bytes
@@ -39,7 +43,8 @@ struct ItemFacets {
         case .everywhere: break
         case .only(let countries):
             add(Word.limited)
-            for country in countries { add(Word.only(country)) }
+            for country in countries where !common.contains(country) { add(Word.only(country)) }
+            for country in common where !countries.contains(country) { add(Word.except(country)) }
         case .except(let countries):
             for country in countries { add(Word.except(country)) }
         }
@@ -48,8 +53,9 @@ struct ItemFacets {
         if let rating = item.contentRating { add(Word.rating(rating)) }
     }
 
-    /// The expression that a search's items match, without the kinds; nil for all.
-    static func expression(of search: ItemSearch) -> (required: [String], excluded: [String]) {
+    /// The expressions that a search's items match and do not match.
+    /// - Parameter common: see ``append(to:common:)``.
+    static func expression(of search: ItemSearch, common: Set<String>) -> (required: [String], excluded: [String]) {
         func quoted(_ word: String) -> String { "\"\(ItemIndex.Marker.facet.text)\(word)\"" }
         var required: [String] = []
         var excluded: [String] = []
@@ -63,8 +69,10 @@ struct ItemFacets {
         }
         if !search.includesExplicit { excluded.append(quoted(Word.explicit)) }
         let country = search.storefront.countryCode
-        excluded.append("(\(quoted(Word.limited)) NOT \(quoted(Word.only(country))))")
         excluded.append(quoted(Word.except(country)))
+        if !common.contains(country) {
+            excluded.append("(\(quoted(Word.limited)) NOT \(quoted(Word.only(country))))")
+        }
         return (required, excluded)
     }
 

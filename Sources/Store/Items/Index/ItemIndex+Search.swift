@@ -83,7 +83,7 @@ extension ItemIndex {
     private func add(
         _ group: String, _ search: ItemSearch, _ reader: Reader, to results: inout ItemSearchResults
     ) throws {
-        let (required, excluded) = ItemFacets.expression(of: search)
+        let (required, excluded) = ItemFacets.expression(of: search, common: reader.commonCountries)
         let all = ([group] + required).joined(separator: " AND ")
         let statement = try reader.connection.statement("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid")
         defer { statement.reset() }

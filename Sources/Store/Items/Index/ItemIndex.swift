@@ -15,7 +15,7 @@ public final class ItemIndex: Sendable {
     public let digest: String
 
     /// The version of the file's tables, texts and codes. Files of another version are built again.
-    static let formatVersion: Int64 = 1
+    static let formatVersion: Int64 = 2
 
     /// Builds an index file. It is complete and on the disk when this returns; a failure leaves an older file in place.
     /// - Parameters:
@@ -44,6 +44,8 @@ public final class ItemIndex: Sendable {
     final class Reader: @unchecked Sendable {
         let connection: SQLiteConnection
         let digest: String
+        /// The countries that most of the items have which only some storefronts have.
+        let commonCountries: Set<String>
         var words = SearchWords()
 
         init(_ file: String) throws {
@@ -54,6 +56,11 @@ public final class ItemIndex: Sendable {
             }
             digest = try about.text(1)
             about.reset()
+            let countries = try connection.prepare("SELECT country FROM common_countries")
+            var commonCountries: Set<String> = []
+            while try countries.step() { commonCountries.insert(try countries.text(0)) }
+            self.commonCountries = commonCountries
+            countries.reset()
             // The file never changes. A transaction without end saves each statement from locking it.
             try connection.begin()
             try connection.run("SELECT version FROM about")
@@ -191,6 +198,7 @@ extension SQLiteStatement {
 extension ItemIndex {
     static let tables = [
         "CREATE TABLE about (version INTEGER NOT NULL, digest TEXT NOT NULL)",
+        "CREATE TABLE common_countries (country TEXT NOT NULL)",
         """
         CREATE TABLE items (
             number INTEGER PRIMARY KEY, kind INTEGER NOT NULL, creator INTEGER NOT NULL, released INTEGER NOT NULL,

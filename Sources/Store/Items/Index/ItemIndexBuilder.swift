@@ -11,6 +11,8 @@ struct ItemIndexBuilder {
     private var words = SearchWords()
     /// The names of albums and seasons that were looked up last, as words.
     private var collectionNames: [Int64: [String]] = [:]
+    /// The number of items that only some storefronts have, and how many of them each country has.
+    private var limited = (items: 0, byCountry: [String: Int]())
 
     /// Builds an index beside `file`, flushes it to the disk and renames it.
     static func build(_ items: some Sequence<CatalogItem>, at file: URL, digest: String) throws {
@@ -70,6 +72,10 @@ struct ItemIndexBuilder {
         if let bundleID = item.bundleID { try row.bind(bundleID.rawValue, at: 8) }
         try row.bind(CatalogItemCoding.bytes(of: item), at: 9)
         try row.run()
+        if case .only(let countries) = item.availability {
+            limited.items += 1
+            for country in countries { limited.byCountry[country, default: 0] += 1 }
+        }
         let facets = ItemFacets(item).text
         var keys: Set<[UInt8]> = []
         for text in item.texts {
@@ -85,7 +91,13 @@ struct ItemIndexBuilder {
 
     private mutating func finish(_ digest: String) throws {
         for index in ItemIndex.indices { try connection.run(index) }
-        try writeWords()
+        let common = Set(limited.byCountry.filter { $0.value > limited.items / 2 }.keys)
+        let country = try connection.prepare("INSERT INTO common_countries (country) VALUES (?1)")
+        for name in common.sorted() {
+            try country.bind(name, at: 1)
+            try country.run()
+        }
+        try writeWords(common)
         // One segment: every search reads as few lists as possible.
         try connection.run("INSERT INTO words (words) VALUES ('optimize')")
         let about = try connection.prepare("INSERT INTO about (version, digest) VALUES (?1, ?2)")
@@ -95,14 +107,14 @@ struct ItemIndexBuilder {
         try connection.commit()
     }
 
-    private mutating func writeWords() throws {
+    private mutating func writeWords(_ common: Set<String>) throws {
         let rows = try connection.prepare("SELECT number, body FROM items ORDER BY number", isKept: true)
         let insertion = try connection.prepare("INSERT INTO words (rowid, text) VALUES (?1, ?2)", isKept: true)
         var bytes: [UInt8] = []
         while try rows.step() {
             let item = try CatalogItemCoding.item(rows.bytes(1))
             bytes.removeAll(keepingCapacity: true)
-            try append(item, to: &bytes)
+            try append(item, common, to: &bytes)
             try insertion.bind(rows.int64(0), at: 1)
             try insertion.bind(String(decoding: bytes, as: UTF8.self), at: 2)
             try insertion.run()
@@ -111,7 +123,7 @@ struct ItemIndexBuilder {
     }
 
     /// Appends all words of an item, with the markers of the fields that they are in.
-    private mutating func append(_ item: CatalogItem, to bytes: inout [UInt8]) throws {
+    private mutating func append(_ item: CatalogItem, _ common: Set<String>, to bytes: inout [UInt8]) throws {
         typealias Marker = ItemIndex.Marker
         let names = item.texts.map(\.name)
         let creators = [item.creator.name] + (item.seller.map { [$0] } ?? [])
@@ -138,7 +150,7 @@ struct ItemIndexBuilder {
             if let description = text.description { words.append(description, marker: [], to: &bytes) }
             if let short = text.shortDescription { words.append(short, marker: [], to: &bytes) }
         }
-        ItemFacets(item).append(to: &bytes)
+        ItemFacets(item).append(to: &bytes, common: common)
     }
 
     private mutating func names(ofCollection number: Int64) throws -> [String] {

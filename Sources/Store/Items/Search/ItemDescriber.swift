@@ -80,7 +80,7 @@ struct ItemDescriber {
             object.add("ipadScreenshotUrls", screenshots(item, .iPad))
             object.add("appletvScreenshotUrls", [String]())
         }
-        for size in [60, 512, 100] as [Int] { artwork(item, size, &object) }
+        artwork(item, [60, 512, 100], &object)
         object.add("artistViewUrl", creatorLink(item.creator, .app, isMac: isMac))
         if !isMac {
             object.add("isGameCenterEnabled", false)
@@ -156,7 +156,7 @@ struct ItemDescriber {
         if collection != nil { object.add("collectionViewUrl", view) }
         object.add("trackViewUrl", view)
         if item.preview != nil { object.add("previewUrl", ItemPreviewAddress.path(of: item).map { base + $0 }) }
-        for size in [30, 60, 100] as [Int] { artwork(item, size, &object) }
+        artwork(item, [30, 60, 100], &object)
         let price = item.price(in: storefront)
         if let collection {
             collectionPrice(collection.item, &object)
@@ -226,7 +226,7 @@ struct ItemDescriber {
         object.add("collectionCensoredName", text.name)
         object.add("artistViewUrl", creatorLink(item.creator, item.kind))
         object.add("collectionViewUrl", link(item, text.name))
-        for size in [60, 100] as [Int] { artwork(item, size, &object) }
+        artwork(item, [60, 100], &object)
         collectionPrice(item, &object)
         object.add("collectionExplicitness", item.explicitness.rawValue)
         object.add("contentAdvisoryRating", Self.advisory(item))
@@ -242,7 +242,7 @@ struct ItemDescriber {
     private func book(_ item: CatalogItem, _ object: inout SearchObject) {
         let text = item.text(for: request.languages)
         let price = item.price(in: storefront)
-        for size in [60, 100] as [Int] { artwork(item, size, &object) }
+        artwork(item, [60, 100], &object)
         object.add("artistViewUrl", creatorLink(item.creator, .book))
         object.add("trackCensoredName", text.name)
         object.add("fileSizeBytes", item.file?.length)
@@ -271,15 +271,19 @@ struct ItemDescriber {
     // MARK: Links and dates
 
     /// Every item has artwork addresses, because clients require them. The storefront draws artwork for items without.
-    private func artwork(_ item: CatalogItem, _ size: Int, _ object: inout SearchObject) {
-        let name: StaticString =
-            switch size {
-            case 30: "artworkUrl30"
-            case 60: "artworkUrl60"
-            case 512: "artworkUrl512"
-            default: "artworkUrl100"
-            }
-        object.add(name, base + item.anyArtworkAddress(size).path)
+    private func artwork(_ item: CatalogItem, _ sizes: [Int], _ object: inout SearchObject) {
+        var address = item.anyArtworkAddress(100)
+        for size in sizes {
+            let name: StaticString =
+                switch size {
+                case 30: "artworkUrl30"
+                case 60: "artworkUrl60"
+                case 512: "artworkUrl512"
+                default: "artworkUrl100"
+                }
+            (address.width, address.height) = (size, size)
+            object.add(name, base + address.path)
+        }
     }
 
     private func link(_ item: CatalogItem, _ name: String, isMac: Bool = false) -> String {
@@ -333,14 +337,17 @@ public enum ItemPreviewAddress {
 /// The devices that answers name for an app, in Apple's form `NAME-NAME`.
 enum SupportedDevices {
     static func names(for platforms: [ItemPlatform]) -> [String] {
-        let names = (platforms.contains(.iPhone) ? phones : []) + (platforms.contains(.iPad) ? tablets : [])
-        return names.map { "\($0)-\($0)" }
+        (platforms.contains(.iPhone) ? phones : []) + (platforms.contains(.iPad) ? tablets : [])
     }
 
-    private static let phones = [
+    private static let phones = twice([
         "iPhone5s", "iPhone6", "iPhone6Plus", "iPhone6s", "iPhone6sPlus", "iPhoneSE", "iPhone7", "iPhone7Plus",
         "iPhone8", "iPhone8Plus", "iPhoneX", "iPhoneXS", "iPhoneXSMax", "iPhoneXR", "iPhone11", "iPhone11Pro",
         "iPhone12", "iPhone13", "iPhone14", "iPhone15", "iPhone16",
-    ]
-    private static let tablets = ["iPadAir", "iPadMini4", "iPadPro", "iPadSeventhGen", "iPadAir4", "iPadMini6"]
+    ])
+    private static let tablets = twice([
+        "iPadAir", "iPadMini4", "iPadPro", "iPadSeventhGen", "iPadAir4", "iPadMini6",
+    ])
+
+    private static func twice(_ names: [String]) -> [String] { names.map { "\($0)-\($0)" } }
 }

@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+
 /// The parameters of a request to `/search` or `/lookup`.
 public struct QueryParameters: Sendable {
     private var values: [String: String] = [:]
@@ -8,36 +10,34 @@ public struct QueryParameters: Sendable {
     /// Decodes the text after a URL's question mark, or the body of a form. `+` means a space. Bytes that are not UTF-8
     /// are replaced. The first of several values with one name counts, and empty values count as well.
     public init(query: some StringProtocol) {
-        for pair in query.split(separator: "&").prefix(Self.most) {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = Self.decoded(parts[0])
-            guard values[name] == nil else { continue }
-            values[name] = parts.count == 2 ? Self.decoded(parts[1]) : ""
+        for pair in Array(query.utf8).split(separator: UInt8(ascii: "&")).prefix(Self.most) {
+            let name = pair.prefix { $0 != UInt8(ascii: "=") }
+            let key = Self.decoded(name)
+            guard values[key] == nil else { continue }
+            values[key] = Self.decoded(pair[name.endIndex...].dropFirst())
         }
     }
 
     /// The value with a name; nil when the request has none.
     public subscript(_ name: String) -> String? { values[name] }
 
-    private static func decoded(_ text: some StringProtocol) -> String {
+    private static func decoded(_ text: ArraySlice<UInt8>) -> String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var rest = text.utf8.makeIterator()
-        // At most two bytes that were read and turned out not to be digits.
-        var waiting: [UInt8] = []
-        func next() -> UInt8? { waiting.isEmpty ? rest.next() : waiting.removeFirst() }
-        while let byte = next() {
+        bytes.reserveCapacity(text.count)
+        var index = text.startIndex
+        while index < text.endIndex {
+            let byte = text[index]
+            index += 1
             switch byte {
             case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
-                let digits = [next(), next()].compactMap { $0 }
-                if digits.count == 2, let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16),
-                    digits[0] != UInt8(ascii: "+")
+                if index + 1 < text.endIndex, let high = Hexadecimal.value(text[index]),
+                    let low = Hexadecimal.value(text[index + 1])
                 {
-                    bytes.append(value)
+                    bytes.append(high << 4 | low)
+                    index += 2
                 } else {
                     bytes.append(byte)
-                    waiting = digits + waiting
                 }
             default: bytes.append(byte)
             }
