@@ -13,7 +13,8 @@ extension StoreSchema {
                 price BIGINT NOT NULL CHECK (price >= 0),
                 currency TEXT NOT NULL,
                 storefront TEXT NOT NULL,
-                state TEXT NOT NULL CHECK (state IN ('waiting', 'approved', 'declined', 'failed')),
+                state TEXT NOT NULL CHECK (
+                    state = 'waiting' OR state = 'approved' OR state = 'declined' OR state = 'failed'),
                 failure_code TEXT,
                 failure_message TEXT,
                 created_at BIGINT NOT NULL,
