@@ -42,8 +42,9 @@ struct CrossPromotionTests {
                 for song in Promotion.playlist { try await pages.show(try await song.number(search)) }
             }
             let names = Promotion.playlist.map(\.name)
-            #expect(
-                customer.read == names.flatMap { ["\($0) false", "Bought \($0)."] } + names.map { "\($0) true" })
+            // The songs' files arrive meanwhile.
+            let pagesRead = customer.read.filter { !$0.hasPrefix("Downloaded ") }
+            #expect(pagesRead == names.flatMap { ["\($0) false", "Bought \($0)."] } + names.map { "\($0) true" })
             await engine.stop()
         }
     }

@@ -135,7 +135,7 @@ struct FeedTests {
                         return item
                     }))
             func buy(_ item: Int64, _ count: Int, _ storefront: String) async throws {
-                for index in 0..<count {
+                for _ in 0..<count {
                     let account = try await test.account(
                         "\(UUID())@example.com", storefront: storefront)
                     _ = try await test.store.buyItem(

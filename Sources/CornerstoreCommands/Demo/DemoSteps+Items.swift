@@ -52,7 +52,20 @@ extension DemoSteps {
             "the second time nothing is bought",
             again.status == 0 && Self.songs.allSatisfy { again.all.contains("\($0)  owned") }
                 && !again.all.contains("Bought"), again.all)
-        try teller.check("the library is unchanged", try await library() == owned)
+        try teller.check(
+            "the library is unchanged", try await library().map(\.transactionID) == owned.map(\.transactionID))
+        teller.explain("Their files are on the device; what an app could not finish is downloaded now:")
+        let arguments = ["library", "download", "--device", places.path("device").path, "--json"]
+        let files = try await cornerstore(arguments)
+        struct File: Decodable { var length: Int64, path: String? }
+        let downloaded = (try? JSONDecoder().decode([File].self, from: Data(files.output.utf8))) ?? []
+        try teller.check(
+            "the device has three whole files",
+            downloaded.count == 3
+                && downloaded.allSatisfy { file in
+                    let bytes = try? Data(contentsOf: URL(fileURLWithPath: file.path ?? ""))
+                    return file.length > 0 && bytes.map { Int64($0.count) } == file.length
+                }, files.all)
     }
 
     func reviewApp() async throws {
