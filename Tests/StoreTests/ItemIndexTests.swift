@@ -149,14 +149,19 @@ import Testing
         items[5].releaseDate = 0
         for term in ["star", "example works"] {
             try await with(items) { index throws in
-                #expect(Set(try index.search(search(term))) == [1, 3, 4, 5, 6])
-                #expect(Set(try index.search(search(term, in: "DEU"))) == [1, 2, 4, 5, 6])
-                #expect(Set(try index.search(search(term, in: "FRA"))) == [3, 4, 5, 6])
-                #expect(Set(try index.search(search(term, explicit: false))) == [1, 3, 5, 6])
-                #expect(try index.search(search(term, [.app], platforms: [.mac, .iPad])) == [5])
+                func found(_ wanted: ItemSearch) throws -> [Int64] {
+                    let numbers = try index.search(wanted)
+                    #expect(try index.search(wanted, comparing: 0) == numbers)
+                    return numbers
+                }
+                #expect(Set(try found(search(term))) == [1, 3, 4, 5, 6])
+                #expect(Set(try found(search(term, in: "DEU"))) == [1, 2, 4, 5, 6])
+                #expect(Set(try found(search(term, in: "FRA"))) == [3, 4, 5, 6])
+                #expect(Set(try found(search(term, explicit: false))) == [1, 3, 5, 6])
+                #expect(try found(search(term, [.app], platforms: [.mac, .iPad])) == [5])
                 // Only apps have platforms, so other kinds are found whatever the platform.
-                #expect(Set(try index.search(search(term, platforms: [.mac, .iPad]))) == [5, 6])
-                #expect(try index.search(search(term, [.film])) == [6])
+                #expect(Set(try found(search(term, platforms: [.mac, .iPad]))) == [5, 6])
+                #expect(try found(search(term, [.film])) == [6])
             }
         }
         try await with(items) { index throws in
@@ -184,9 +189,13 @@ import Testing
                 let storefront = try #require(Storefront.named(country))
                 let shown = items.filter { $0.availability.includes(storefront) }.map(\.number)
                 #expect(!shown.isEmpty && shown.count < items.count)
-                #expect(try index.search(search("star", in: country, limit: 400)) == shown, "\(country)")
-                // Found by the creator's name, not by their own names.
-                #expect(try index.search(search("example", in: country, limit: 400)) == shown, "\(country)")
+                for most in [0, 7, 1_000] {
+                    let byName = try index.search(search("star", in: country, limit: 400), comparing: most)
+                    #expect(byName == shown, "\(country) \(most)")
+                    // Found by the creator's name, not by their own names.
+                    let byCreator = try index.search(search("example", in: country, limit: 400), comparing: most)
+                    #expect(byCreator == shown, "\(country) \(most)")
+                }
             }
         }
     }

@@ -2,7 +2,7 @@ import CornerstoreEncoding
 
 /// The properties of an item that searches filter by: where it is available, the systems it runs on, and more.
 ///
-/// They are words of the index beside the item's own, so a search never reads items that it then leaves out. An item
+/// They are words of the index beside the item's own, so a search need not read all items that it leaves out. An item
 /// that is available everywhere has no word for it: its postings would be as many as there are items. An item that only
 /// some storefronts have has words for these storefronts, or for the others, whichever list is shorter in the whole
 /// catalog (``ItemIndex/Reader/commonCountries``): a search passes over all postings of the storefront that it is for.
@@ -74,6 +74,15 @@ struct ItemFacets {
             excluded.append("(\(quoted(Word.limited)) NOT \(quoted(Word.only(country))))")
         }
         return (required, excluded)
+    }
+
+    /// Whether a search finds the item, as the words of ``expression(of:common:)`` decide it.
+    func allows(_ search: ItemSearch) -> Bool {
+        guard search.kinds.contains(item.kind), search.includesExplicit || item.explicitness != .explicit,
+            item.availability.includes(search.storefront)
+        else { return false }
+        guard item.kind == .app, let platforms = search.platforms else { return true }
+        return item.platforms.contains { platforms.contains($0) }
     }
 
     /// The properties as a text beside a name: `x` for explicit, the systems' first letters, and the countries after

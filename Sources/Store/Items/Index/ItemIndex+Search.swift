@@ -9,6 +9,17 @@ extension ItemIndex {
     ///
     /// - Throws: `SQLiteError` when the file cannot be read.
     public func search(_ search: ItemSearch) throws -> [Int64] {
+        try self.search(search, comparing: Self.mostCompared)
+    }
+
+    /// The most matches of a group that are read and compared with the search's filters one by one.
+    ///
+    /// Most terms have few matches, and reading them takes microseconds each. To intersect them with the words of the
+    /// filters, which most items have, SQLite decodes long parts of those words' lists.
+    private static let mostCompared = 1_000
+
+    /// Finds items, and reads at most `most` matches of each group before it leaves the filters to the index.
+    func search(_ search: ItemSearch, comparing most: Int) throws -> [Int64] {
         guard search.limit > 0, search.offset >= 0, search.offset < ItemSearch.deepest, !search.kinds.isEmpty else {
             return []
         }
@@ -17,6 +28,7 @@ extension ItemIndex {
             if [.all, .name].contains(search.field) { try addNames(search, reader, to: &results) }
             let words = reader.words.words(ofTerm: search.term, limit: ItemSearch.mostWords)
             for group in Self.groups(search, words) where !results.areEnough {
+                if try addFirst(most, group, search, reader, to: &results) { continue }
                 try add(group, search, reader, to: &results)
             }
             return Array(results.numbers.dropFirst(search.offset).prefix(search.limit))
@@ -78,6 +90,29 @@ extension ItemIndex {
         case .genre: facets(ItemFacets.Word.genre)
         case .contentRating: []
         }
+    }
+
+    /// Reads the first matches of a group, and adds those that the search's filters allow.
+    /// - Returns: whether the search needs no further matches of the group.
+    private func addFirst(
+        _ most: Int, _ group: String, _ search: ItemSearch, _ reader: Reader, to results: inout ItemSearchResults
+    ) throws -> Bool {
+        let statement = try reader.connection.statement(
+            """
+            SELECT items.body FROM words CROSS JOIN items ON items.number = words.rowid
+            WHERE words MATCH ?1 ORDER BY words.rowid
+            """)
+        defer { statement.reset() }
+        try statement.bind(group, at: 1)
+        var compared = 0
+        while !results.areEnough {
+            guard try statement.step() else { return true }
+            guard compared < most else { return false }
+            compared += 1
+            let item = try CatalogItemCoding.item(statement.bytes(0))
+            if ItemFacets(item).allows(search) { results.add(item.number) }
+        }
+        return true
     }
 
     private func add(
