@@ -49,7 +49,8 @@ extension Section {
             shell,
             [
                 "-c",
-                "find full-* -name '*.tbz' | xargs -P \(cores) -I F sh -c 'bzip2 -dc F > \(plain.path)/$(basename F .tbz).tar'",
+                "find full-* -name '*.tbz' | xargs -P \(cores) -n 1 "
+                    + "sh -c 'bzip2 -dc \"$0\" > \"\(plain.path)/$(basename \"$0\" .tbz).tar\"'",
             ], in: feeds)
         let bytes = try FileManager.default.contentsOfDirectory(atPath: plain.path).reduce(Int64(0)) { sum, name in
             let size = try FileManager.default.attributesOfItem(atPath: plain.appending(path: name).path)[.size]
