@@ -15,7 +15,7 @@ package final class HTTPResponse: Sendable {
 
     deinit { stream.cancel() }
 
-    /// The value of the first field with a name, in any case; nil when there is none.
+    /// The value of the first field with this name, compared without regard to case; nil without such a field.
     package func first(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }

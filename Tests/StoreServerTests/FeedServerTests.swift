@@ -305,7 +305,7 @@ struct FeedServerTests {
             for _ in 0..<3 { #expect(try await wrong.send("GET", "/feeds/epf/").status == 401) }
             let refused = try await wrong.send("GET", "/feeds/epf/")
             #expect(refused.status == 429 && refused.headers.first(name: "retry-after") != nil)
-            // Who has signed in lately goes on, and so do others.
+            // A partner who signed in recently is not held back, and neither are other partners.
             #expect(try await partner.send("GET", "/feeds/epf/").status == 200)
             #expect(try await other.send("GET", "/feeds/epf/").status == 200)
         }

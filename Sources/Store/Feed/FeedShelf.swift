@@ -43,7 +43,7 @@ public struct FeedShelf: Sendable {
         }
     }
 
-    /// The entry at a path, such as `/feeds/epf/v5/current/`; nil when there is none. Folders end with a slash.
+    /// The entry at a path, such as `/feeds/epf/v5/current/`; nil for an unknown path. Folders end with a slash.
     public subscript(path: String) -> Entry? {
         if let names = folders[path] { return .folder(names.sorted()) }
         return files[path].map { .file($0) }
