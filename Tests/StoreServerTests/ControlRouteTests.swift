@@ -61,7 +61,7 @@ struct ControlRouteTests {
         let path = try #require(URLComponents(string: ControlRoute.changeAccount(.production, email: text).path))
         #expect(path.percentEncodedPath.split(separator: "/").count == 5)
         #expect(path.percentEncodedPath.split(separator: "/").last?.removingPercentEncoding == text)
-        let route = ControlRoute.transactions(.sandbox, before: nil, bundle: text, account: text, limit: 7)
+        let route = ControlRoute.transactions(.sandbox, LedgerFilter(bundle: text, account: text), limit: 7)
         let query = try #require(URLComponents(string: route.path))
         #expect(query.path == "/control/v1/sandbox/transactions" && query.fragment == nil)
         #expect(

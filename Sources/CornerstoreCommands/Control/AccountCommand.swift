@@ -50,8 +50,9 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let accounts: [ControlAPI.Account] = try await options.control.client().send(
+            let page: ControlAPI.Page<ControlAPI.Account> = try await options.control.client().send(
                 .accounts(options.environment.environment, after: after))
+            let accounts = page.rows
             try Console.current.report(accounts, json: options.output.json) { style in
                 accounts.isEmpty
                     ? "No accounts in \(options.environment.environment.name)." : Options.text(accounts, style)

@@ -76,8 +76,10 @@ struct TransactionCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let transactions: [ControlAPI.Transaction] = try await control.client().send(
-                .transactions(environment.environment, before: before, bundle: app, account: account, limit: limit))
+            let page: ControlAPI.Page<ControlAPI.Transaction> = try await control.client().send(
+                .transactions(
+                    environment.environment, LedgerFilter(bundle: app, account: account), before: before, limit: limit))
+            let transactions = page.rows
             try Console.current.report(transactions, json: output.json) { style in
                 guard !transactions.isEmpty else { return "No transactions in \(environment.environment.name)." }
                 return Table(

@@ -161,7 +161,9 @@ struct ControlController: Sendable {
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
         let page = try await store.accounts.list(after: request.query(.after), limit: 200)
-        return try .json(page.map(ControlAPI.Account.init))
+        return try .json(
+            ControlAPI.Page(
+                rows: page.map(ControlAPI.Account.init), next: page.count == 200 ? page.last?.email : nil))
     }
 
     @Sendable private func createAccount(
@@ -230,8 +232,8 @@ struct ControlController: Sendable {
         let items =
             bundleID == nil
             ? try await store.itemPurchases(before: before, accountID: account?.accountID, limit: most) : []
-        return try .json(
-            ControlAPI.Transaction.newest(most, of: products, items: items, named: catalog.value))
+        let rows = ControlAPI.Transaction.newest(most, of: products, items: items, named: catalog.value)
+        return try .json(ControlAPI.Page(rows: rows, next: rows.count == most ? rows.last?.transactionId : nil))
     }
 
     @Sendable private func listPending(
@@ -270,6 +272,6 @@ extension ControlAPI.Account {
         self.init(
             accountId: account.accountID.rawValue, email: account.email, storefront: account.storefront,
             paymentsAllowed: account.paymentsAllowed, asksToBuy: account.asksToBuy, locked: account.isLocked,
-            interruptsPurchases: account.interruptsPurchases)
+            interruptsPurchases: account.interruptsPurchases, createdDate: ControlAPI.text(account.createdAt))
     }
 }
