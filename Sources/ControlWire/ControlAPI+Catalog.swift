@@ -143,7 +143,8 @@ extension ControlAPI {
         public var referenceName: String?
         /// The product's number (`item_id` of a receipt).
         public var itemId: Int64
-        /// The price in each storefront that sells the product, by country. Empty when none sells it.
+        /// The price in each storefront that sells the product, by country; without ``ControlRoute/app(bundle:product:)``'s
+        /// `product` only the price in the app's default storefront. Empty when none of them sells it.
         public var prices: [CatalogPrice]
         /// Whether the file marks the product for Family Sharing.
         public var familyShareable: Bool
@@ -153,7 +154,8 @@ extension ControlAPI {
         public var texts: [CatalogText]
         /// The subscription's properties; nil for other kinds.
         public var subscription: CatalogSubscription?
-        /// The line in the app's file on which the product is described; nil when it is not known.
+        /// The line in the app's file on which the product is described; nil when it is not known, and without
+        /// ``ControlRoute/app(bundle:product:)``'s `product`.
         public var line: Int?
 
         /// Creates a product.

@@ -58,7 +58,8 @@ public struct AttemptFilter: Sendable, Hashable {
     public var bundle: String?
     /// The identifier of the product.
     public var product: String?
-    /// The result. Nil lists the attempts that did not succeed at once; `bought` lists those that did, too.
+    /// The result. Nil lists the attempts that did not succeed at once, with their present state; `bought` lists the
+    /// purchases of the ledger instead.
     public var state: ControlAPI.Attempt.State?
     /// The e-mail address or the identifier of the account.
     public var account: String?

@@ -12,10 +12,7 @@ struct ControlRouteTests {
     @Test func theServerRoutesTheTableAndNothingElse() async throws {
         try await withServer { server async throws in
             let application = server.application
-            let router = StoreRouters.controlRouter(
-                [application.sandbox, application.production], apps: application.apps, catalog: application.catalog,
-                desk: application.desk, reviews: application.reviews, campaigns: application.campaigns,
-                feeds: application.feedControl, adminToken: nil)
+            let router = application.controlRouter(isGuarded: true)
             #expect(router.routes.map(\.description).sorted() == ControlRoute.all.map(Self.line).sorted())
         }
     }

@@ -4,8 +4,8 @@ import ControlWire
 /// `cornerstore app`: lists the store's apps.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "List the apps with their ids and shared secrets.", subcommands: [List.self],
-        defaultSubcommand: List.self)
+        commandName: "app", abstract: "List the apps with their ids and shared secrets, and show their products.",
+        subcommands: [List.self, Show.self, Secret.self, Problems.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -5,6 +5,8 @@ public struct Catalog: Sendable, Equatable {
     private let byBundleID: [BundleID: CatalogApp]
     /// The items of the storefront, in the order of their numbers.
     public let items: [CatalogItem]
+    /// The catalog file of each app that was read from one.
+    private var files: [BundleID: String] = [:]
     /// The numbers of the songs of each album and of the episodes of each season, in their order.
     private let contents: [Int64: [Int64]]
 
@@ -37,6 +39,16 @@ public struct Catalog: Sendable, Equatable {
     public static let empty = Catalog(byBundleID: [:])
 
     private init(byBundleID: [BundleID: CatalogApp]) { (self.byBundleID, items, contents) = (byBundleID, [], [:]) }
+
+    /// The catalog file of an app; nil when the app was not read from one.
+    public func file(of bundleID: BundleID) -> String? { files[bundleID] }
+
+    /// The same catalog, read from files.
+    func read(from files: [BundleID: String]) -> Catalog {
+        var catalog = self
+        catalog.files = files
+        return catalog
+    }
 
     /// The item with this number; nil when the catalog has none.
     public func storeItem(_ number: Int64) -> CatalogItem? {

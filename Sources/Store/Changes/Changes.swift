@@ -4,7 +4,7 @@ import Synchronization
 /// Something that an operator's page shows and that can change.
 public struct ChangeTopic: Sendable, Hashable {
     /// The part of the server that changed.
-    public enum Subject: String, Sendable, CaseIterable {
+    public enum Subject: Int, Sendable, CaseIterable {
         /// The ledger: purchases, finished and refunded transactions.
         case transactions
         /// Attempts to buy that did not succeed at once.
@@ -52,12 +52,11 @@ public struct ChangeTopic: Sendable, Hashable {
     public init(_ subject: Subject, _ environment: StoreEnvironment?) {
         self.subject = subject
         self.environment = subject.isOfOneEnvironment ? environment ?? .sandbox : nil
-        index =
-            (Subject.allCases.firstIndex(of: subject) ?? 0) * 2 + (self.environment == .production ? 1 : 0)
+        index = subject.rawValue * 2 + (self.environment == .production ? 1 : 0)
     }
 
     /// The topic's name, such as `sandbox.transactions` or `catalog`.
-    public var name: String { (environment.map { $0.name + "." } ?? "") + subject.rawValue }
+    public var name: String { (environment.map { $0.name + "." } ?? "") + "\(subject)" }
 
     /// All topics.
     public static let all: [ChangeTopic] = Subject.allCases.flatMap { subject in

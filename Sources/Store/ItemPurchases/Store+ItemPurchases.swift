@@ -60,6 +60,7 @@ extension Store {
             try ItemPurchases.insert(new, connection)
             return new
         }
+        changed(.transactions)
         // Another request bought the item meanwhile. Its payment has another key.
         if recorded.idempotencyKey != request.idempotencyKey, price.milliunits > 0 {
             await processor.void(request.idempotencyKey)
@@ -93,16 +94,6 @@ extension Store {
         }
     }
 
-    /// Returns a page of the purchases of items for the operator, newest first, with 1 to 1,000 purchases.
-    /// - Throws: ``DatabaseError``.
-    public func itemPurchases(
-        before: TransactionID?, accountID: AccountID?, limit: Int
-    ) async throws -> [ItemPurchase] {
-        try await database.read {
-            try ItemPurchases.page(before: before, accountID: accountID, limit: min(max(limit, 1), 1_000), $0)
-        }
-    }
-
     /// The best-selling items of a storefront, by the number of purchases that were not refunded.
     /// - Parameters:
     ///   - first: the first moment that counts, in milliseconds since 1970.
@@ -131,6 +122,7 @@ extension Store {
             }
             return (purchase, isNew)
         }
+        changed(.transactions)
         if purchase.price.milliunits > 0 {
             do {
                 try await processor.refund(

@@ -30,6 +30,7 @@ extension DeviceController {
             } else {
                 try await reviews.rate(item, stars: body.stars, by: reviewer, owns: true)
             }
+        store.changes.record(ChangeTopic(.reviews, nil))
         return try .json(ReviewResponse(review: ReviewDescription(review)))
     }
 }
