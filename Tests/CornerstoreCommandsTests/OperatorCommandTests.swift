@@ -8,9 +8,14 @@ import Testing
 @Suite("Commands for what the control port shows", .timeLimit(.minutes(1))) struct OperatorCommandTests {
     private static let tester = "tester@sandbox.example"
 
+    /// Buys as an app does. StoreKit's queue is one for a process, so each purchase is one of its own.
+    private static func buy(_ product: String, at store: RunningStore) async throws -> ChildProcess.Result {
+        try await Program.run(["buy", product, "--data", store.data, "--json"])
+    }
+
     @Test func aPurchaseIsFoundShownAndSaved() async throws {
-        try await RunningStore.with { store in
-            let bought = try await store.run("buy com.example.app.pro --json").output.object()
+        try await RunningStore.with { store async throws in
+            let bought = try await Self.buy("com.example.app.pro", at: store).output.object()
             let id = try #require(bought["transactionId"] as? String)
             let shown = try await store.run("transaction show \(id) --json").output.object()
             #expect(shown["email"] as? String == Self.tester)
@@ -34,10 +39,10 @@ import Testing
     }
 
     @Test func anAttemptThatFailsIsListed() async throws {
-        try await RunningStore.with { store in
+        try await RunningStore.with { store async throws in
             #expect(await store.run("payment-rule add once --count 1").status == 0)
             #expect(await store.run("payment-rule add other --minimum 1000").status == 0)
-            #expect(await store.run("buy com.example.app.coins").status == 1)
+            #expect(try await Self.buy("com.example.app.coins", at: store).status == 1)
             let attempts = try await store.run("attempt list --account \(Self.tester) --json").output.objects()
             #expect(attempts.map { $0["state"] as? String } == ["declined"])
             #expect(await store.run("attempt").output.contains("declined"))
@@ -47,8 +52,8 @@ import Testing
     }
 
     @Test func anAccountIsShownSignedOutAndCleared() async throws {
-        try await RunningStore.with { store in
-            #expect(await store.run("buy com.example.app.pro").status == 0)
+        try await RunningStore.with { store async throws in
+            #expect(try await Self.buy("com.example.app.pro", at: store).status == 0)
             #expect(await store.run("promote com.example.app.coins --account \(Self.tester)").status == 0)
             let shown = await store.run("account show \(Self.tester)").output
             #expect(shown.contains("Owned") && shown.contains("com.example.app.pro") && shown.contains("Promotions"))
@@ -71,7 +76,7 @@ import Testing
     }
 
     @Test func theCatalogAndItsSecretsAreShown() async throws {
-        try await RunningStore.with { store in
+        try await RunningStore.with { store async throws in
             let app = try await store.run("app show com.example.app --json").output.object()
             #expect((app["products"] as? [[String: Any]])?.count == 2)
             let one = await store.run("app show com.example.app --product com.example.app.pro").output
@@ -85,10 +90,10 @@ import Testing
     }
 
     @Test func faultsAndCodesAreTakenBackOneByOne() async throws {
-        try await RunningStore.with { store in
+        try await RunningStore.with { store async throws in
             #expect(await store.run("fault order purchases paymentNotAllowed --count 2").status == 0)
             #expect(await store.run("fault order finish 503").status == 0)
-            #expect(await store.run("buy com.example.app.coins").status == 1)
+            #expect(try await Self.buy("com.example.app.coins", at: store).status == 1)
             #expect(await store.run("fault hits").output.contains("paymentNotAllowed"))
             let left = await store.run("fault remove purchases").output
             #expect(left.contains("finish") && !left.contains("purchases"))
@@ -101,12 +106,13 @@ import Testing
     }
 
     @Test func theServerIsShown() async throws {
-        try await RunningStore.with { store in
+        try await RunningStore.with { store async throws in
             let settings = try await store.run("server settings --json").output.object()
             #expect((settings["addresses"] as? [String: String])?["control"] == store.addresses.control)
             #expect(await store.run("server").output.contains("SQLite"))
             #expect(await store.run("transaction show 1").status == 1)
-            #expect(await store.run("server requests --limit 1").output.contains("/control/v1/{environment}/transactions"))
+            #expect(
+                await store.run("server requests --limit 1").output.contains("/control/v1/{environment}/transactions"))
             #expect(await store.run("server sheets").output == "No payment sheet waits.\n")
             #expect(await store.run("clock freeze").status == 0)
             let audit = try await store.run("server audit --json").output.objects()
@@ -116,7 +122,7 @@ import Testing
     }
 
     @Test func eventsAreFollowed() async throws {
-        try await RunningStore.with { store in
+        try await RunningStore.with { store async throws in
             let hasEnded = Mutex(false)
             async let followed = {
                 let result = await store.run("events --count 1 --json")
@@ -134,7 +140,7 @@ import Testing
     /// The store finishes open requests before it stops, so a stream has to end by itself.
     @Test func eventsEndWhenTheStoreStops() async throws {
         let (texts, tell) = AsyncStream.makeStream(of: String.self)
-        try await RunningStore.with { store in
+        try await RunningStore.with { store async throws in
             let port = UInt16(URL(string: store.addresses.control)?.port ?? 0)
             let (connected, isConnected) = AsyncStream.makeStream(of: Void.self)
             Task {

@@ -107,7 +107,9 @@ struct SampleStore: Sendable {
 
     /// Gives the money back for all that was bought.
     func refundAll() async throws {
-        for transaction in try await ledger() { try await control("transactions/\(transaction.transactionId)/refund", "{}") }
+        for transaction in try await ledger() {
+            try await control("transactions/\(transaction.transactionId)/refund", "{}")
+        }
     }
 
     /// A device of the account, with one app; callbacks come on the main queue, as in the samples.

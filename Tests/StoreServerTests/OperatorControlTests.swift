@@ -109,7 +109,8 @@ import Testing
             let withdraw = ControlRoute.withdrawPromotion(.sandbox, id: promotion, account: email).path
             #expect(try await server.control("DELETE", withdraw).status == 204)
             #expect(try await server.control("DELETE", withdraw).status == 409)
-            let hits: [ControlAPI.SearchHit] = try await Self.get(server, .search(.sandbox, text: String(email.prefix(6))))
+            let hits: [ControlAPI.SearchHit] = try await Self.get(
+                server, .search(.sandbox, text: String(email.prefix(6))))
             #expect(hits.map(\.title) == [email] && hits.map(\.kind) == [.account])
 
             let signedOut = try await server.control(
@@ -242,7 +243,9 @@ import Testing
     @Test func theLogOfRequestsIsBounded() {
         let log = RequestLog(changes: Changes(), now: { 1 })
         #expect(log.list(before: nil, limit: 10).isEmpty)
-        for _ in 0..<RequestLog.most + 5 { log.verified(.failure(VerifyReceiptFailure(.notPost, from: .sandbox)), .sandbox) }
+        for _ in 0..<RequestLog.most + 5 {
+            log.verified(.failure(VerifyReceiptFailure(.notPost, from: .sandbox)), .sandbox)
+        }
         #expect(log.list(before: nil, limit: 1000).map(\.number) == (6...1005).reversed())
         #expect(log.list(before: 8, limit: 10).map(\.number) == [7, 6])
         #expect(log.list(before: 6, limit: 10).isEmpty && log.list(before: -5, limit: 10).isEmpty)

@@ -105,7 +105,8 @@ import Testing
                 #expect(entry.attempt?.state == .bought)
             }
             #expect(
-                try await refusal { try await test.store.ledgerEntry(TransactionID(rawValue: 1)) } == .unknownTransaction)
+                try await refusal { try await test.store.ledgerEntry(TransactionID(rawValue: 1)) }
+                    == .unknownTransaction)
         }
     }
 

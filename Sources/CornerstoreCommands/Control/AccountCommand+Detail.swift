@@ -17,7 +17,11 @@ extension AccountCommand {
                 .account(options.environment.environment, email: account))
             try Console.current.report(detail, json: options.output.json) { style in
                 let parts: [(String, String)] = [
-                    ("Devices", Self.table(["device", "signed in"], detail.devices.map { [$0.deviceId, $0.signedInDate] }, style)),
+                    (
+                        "Devices",
+                        Self.table(
+                            ["device", "signed in"], detail.devices.map { [$0.deviceId, $0.signedInDate] }, style)
+                    ),
                     (
                         "Owned",
                         Self.table(

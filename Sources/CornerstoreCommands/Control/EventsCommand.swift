@@ -14,7 +14,9 @@ struct EventsCommand: AsyncParsableCommand {
               cornerstore events
               cornerstore events --count 1 --json
             """)
-    @Option(parsing: .unconditional, help: "The number of events after which the command ends; each can name several topics.")
+    @Option(
+        parsing: .unconditional,
+        help: "The number of events after which the command ends; each can name several topics.")
     var count: Int?
     @OptionGroup var control: ControlOptions
     @OptionGroup var output: OutputOptions

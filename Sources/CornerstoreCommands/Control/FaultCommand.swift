@@ -28,7 +28,8 @@ struct FaultCommand: AsyncParsableCommand {
               cornerstore fault remove purchases
               cornerstore fault clear
             """,
-        subcommands: [List.self, Order.self, Remove.self, Hits.self, Choices.self, Clear.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Order.self, Remove.self, Hits.self, Choices.self, Clear.self],
+        defaultSubcommand: List.self)
 
     struct Options: ParsableArguments {
         @OptionGroup var environment: EnvironmentOptions

@@ -192,8 +192,7 @@ public struct Accounts: Sendable {
 
     /// Lists accounts in the order of their addresses.
     ///
-    /// A flag or a start that few addresses have looks at ``AccountQuery/mostLooked`` accounts and then answers with a
-    /// cursor to look further.
+    /// A flag looks at ``AccountQuery/mostLooked`` accounts and then answers with a cursor to look further.
     /// - Throws: ``DatabaseError``.
     public func list(_ query: AccountQuery) async throws -> AccountPage {
         try await database.read { try Self.list(query, $0) }
@@ -203,7 +202,8 @@ public struct Accounts: Sendable {
         let (after, start) = (query.after ?? "", query.start ?? "")
         var ceiling: String?
         if query.flag != nil || query.start != nil {
-            let looked = query.flag.map(mostLooked) ?? AccountQuery.mostLooked
+            // Addresses with the same start stand together, so without a flag a look beyond the limit is enough.
+            let looked = query.flag.map(mostLooked) ?? query.limit + 1
             ceiling = try connection.queryOne(
                 "SELECT email FROM accounts WHERE email > $1 AND email >= $2 ORDER BY email LIMIT 1 OFFSET $3",
                 [after, start, looked - 1]

@@ -38,9 +38,10 @@ public struct CatalogFile: Sendable, Hashable {
         guard let text = (try? bytes()).map({ String(decoding: $0, as: UTF8.self) }) else { return nil }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         return lines.firstIndex { line in
-            guard let key = line.range(of: "productID") else { return false }
-            let value = line[key.upperBound...].drop { "\"': \t".contains($0) }.prefix { !"\"', \t\r}".contains($0) }
-            return String(value).hasSameBytes(as: productID.rawValue)
+            line.ranges(of: "productID").contains { key in
+                let value = line[key.upperBound...].drop { "\"': \t".contains($0) }
+                return String(value.prefix { !"\"', \t\r}".contains($0) }).hasSameBytes(as: productID.rawValue)
+            }
         }.map { $0 + 1 }
     }
 

@@ -60,7 +60,8 @@ public struct LedgerQuery: Sendable, Equatable {
 
     /// Whether the purchase of an item can be selected.
     var includesItems: Bool {
-        bundleID == nil && applicationUsername == nil && state != .unfinished && (kind ?? Self.itemKind) == Self.itemKind
+        bundleID == nil && applicationUsername == nil && state != .unfinished
+            && (kind ?? Self.itemKind) == Self.itemKind
             && (productID == nil || item != nil)
     }
 

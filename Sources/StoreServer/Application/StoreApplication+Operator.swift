@@ -17,7 +17,8 @@ extension StoreApplication {
     public func controlRouter(isGuarded: Bool) -> Router<StoreRequestContext> {
         StoreRouters.controlRouter(
             [sandbox, production], apps: apps, catalog: catalog, desk: desk, reviews: reviews, campaigns: campaigns,
-            feeds: feedControl, adminToken: configuration.adminToken, isGuarded: isGuarded, patience: configuration.stallPatience,
+            feeds: feedControl, adminToken: configuration.adminToken, isGuarded: isGuarded,
+            patience: configuration.stallPatience,
             operatorDesk: operatorDesk)
     }
 }

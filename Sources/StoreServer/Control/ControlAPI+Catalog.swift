@@ -17,7 +17,8 @@ extension ControlAPI.CatalogApp {
             file: file,
             groups: app.groups.map { group in
                 ControlAPI.CatalogGroup(
-                    id: group.id.rawValue, name: group.name, texts: group.localizations.map(ControlAPI.CatalogText.init))
+                    id: group.id.rawValue, name: group.name, texts: group.localizations.map(ControlAPI.CatalogText.init)
+                )
             }, products: products)
     }
 }

@@ -50,7 +50,9 @@ extension ControlController {
 
     /// The device for a receipt that the operator asks for; all zeros when the query names none.
     static func device(_ request: Request) throws -> UUID {
-        guard let text = request.query(.device) else { return UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+        guard let text = request.query(.device) else {
+            return UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        }
         guard let device = UUID(uuidString: text) else {
             throw StoreError(.invalidRequest, "“device” must be a device's identifierForVendor, a UUID.")
         }
