@@ -109,6 +109,9 @@ public enum ControlRoute: Sendable, Hashable {
     /// Removes a partner.
     case removePartner(name: String)
 
+    /// The managed catalog.
+    case managed(ManagedRoute)
+
     /// A payment sheet.
     case sheet(SheetRoute)
 
@@ -246,6 +249,7 @@ public enum ControlRoute: Sendable, Hashable {
         case .partners: Line(.get, "/control/v1/partners")
         case .addPartner: Line(.post, "/control/v1/partners")
         case .removePartner(let name): Line(.delete, "/control/v1/partners/{name}", [(.name, name)])
+        case .managed(let route): Line(route.method, route.template)
         case .sheet(let route): Line(route.method, route.template)
         }
     }
@@ -258,12 +262,14 @@ public enum ControlRoute: Sendable, Hashable {
 
     /// The names of the parameters in the query.
     public var queryNames: [String] {
+        if case .managed(let route) = self { return route.queryNames }
         if case .sheet(.outcome) = self { return [SheetRoute.wait] }
         return line.query.map(\.0.rawValue)
     }
 
     /// The path and query of the request. Parameters that are nil are left out.
     public var path: String {
+        if case .managed(let route) = self { return route.path }
         if case .sheet(let route) = self { return route.path }
         let line = line
         let path = line.values.reduce(line.template) { path, value in
@@ -287,6 +293,6 @@ public enum ControlRoute: Sendable, Hashable {
             .answerReview(UUID()),
             .removeReviewAnswer(UUID()), .hideReview(UUID()), .unhideReview(UUID()), .feeds, .buildFeed,
             .partners, .addPartner, .removePartner(name: ""),
-        ] + ContentStepName.allCases.map { .step($0, version: UUID()) }
+        ] + ContentStepName.allCases.map { .step($0, version: UUID()) } + ManagedRoute.all.map { .managed($0) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer("")].map { .sheet($0) }
 }
