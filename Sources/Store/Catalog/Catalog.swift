@@ -38,6 +38,34 @@ public struct Catalog: Sendable, Equatable {
 
     private init(byBundleID: [BundleID: CatalogApp]) { (self.byBundleID, items, contents) = (byBundleID, [], [:]) }
 
+    private init(_ other: Catalog, byBundleID: [BundleID: CatalogApp]) {
+        (self.byBundleID, items, contents) = (byBundleID, other.items, other.contents)
+    }
+
+    /// The catalog with more apps. Apps and products of this catalog keep their numbers.
+    ///
+    /// - Throws: ``CatalogError/Code/duplicateApp`` when this catalog has one of the apps already.
+    func joined(with others: [CatalogApp]) throws(CatalogError) -> Catalog {
+        guard !others.isEmpty else { return self }
+        var joined = byBundleID
+        var taken = Set(items.map(\.number))
+        for app in byBundleID.values { taken.formUnion([app.itemID] + app.products.map(\.itemID)) }
+        for app in others {
+            if let number = CatalogItemID.number(app.settings.applicationInternalID) { taken.insert(number) }
+        }
+        for var app in others.sorted(by: { $0.bundleID < $1.bundleID }) {
+            guard joined[app.bundleID] == nil else { throw Self.duplicate(app.bundleID) }
+            Self.makeUnique(&app, nil, &taken)
+            joined[app.bundleID] = app
+        }
+        return Catalog(self, byBundleID: joined)
+    }
+
+    /// The catalog with changed apps. The change must keep an app's bundle id and the numbers of its products.
+    func changingApps(_ change: (CatalogApp) -> CatalogApp) -> Catalog {
+        Catalog(self, byBundleID: byBundleID.mapValues(change))
+    }
+
     /// The item with this number; nil when the catalog has none.
     public func storeItem(_ number: Int64) -> CatalogItem? {
         var (low, high) = (0, items.count)

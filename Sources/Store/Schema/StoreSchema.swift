@@ -151,5 +151,6 @@ public enum AppSchema {
         campaigns,
         itemFiles,
         partners,
+        managedCatalog,
     ]
 }
