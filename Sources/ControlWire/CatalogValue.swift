@@ -29,7 +29,9 @@ extension ControlAPI {
             }
             if let members = try? decoder.container(keyedBy: Name.self) {
                 var object: [String: CatalogValue] = [:]
-                for key in members.allKeys { object[key.stringValue] = try members.decode(CatalogValue.self, forKey: key) }
+                for key in members.allKeys {
+                    object[key.stringValue] = try members.decode(CatalogValue.self, forKey: key)
+                }
                 self = .object(object)
                 return
             }

@@ -14,7 +14,8 @@ struct ControlRouteTests {
             let application = server.application
             let router = StoreRouters.controlRouter(
                 [application.sandbox, application.production], apps: application.apps, catalog: application.catalog,
-                desk: application.desk, reviews: application.reviews, campaigns: application.campaigns,
+                managed: application.managed, desk: application.desk, reviews: application.reviews,
+                campaigns: application.campaigns,
                 feeds: application.feedControl, adminToken: nil)
             #expect(router.routes.map(\.description).sorted() == ControlRoute.all.map(Self.line).sorted())
         }

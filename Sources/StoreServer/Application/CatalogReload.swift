@@ -6,7 +6,7 @@ import Store
 /// catalog in place, and the log names the problem.
 struct CatalogReload: Service {
     var watcher: CatalogWatcher
-    let catalog: CurrentCatalog
+    let catalogs: StoreCatalogs
     let logger: Logger
     /// Called with the new catalog before it replaces the old one.
     let prepare: @Sendable (Catalog) async throws -> Void
@@ -16,11 +16,11 @@ struct CatalogReload: Service {
     private var suspicion: CatalogError?
 
     init(
-        watcher: CatalogWatcher, catalog: CurrentCatalog, logger: Logger,
+        watcher: CatalogWatcher, catalogs: StoreCatalogs, logger: Logger,
         prepare: @escaping @Sendable (Catalog) async throws -> Void
     ) {
         self.watcher = watcher
-        self.catalog = catalog
+        self.catalogs = catalogs
         self.logger = logger
         self.prepare = prepare
     }
@@ -48,11 +48,14 @@ struct CatalogReload: Service {
         }
         guard let (new, notes) = waiting else { return }
         do {
+            try catalogs.check(new, in: watcher.files)
             try await prepare(new)
             waiting = nil
-            catalog.replace(with: new)
+            try catalogs.replaceFiles(with: new, in: watcher.files)
             logger.notice("catalog reloaded", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
         } catch {
+            // Another attempt would find the same problem in the file.
+            if error is CatalogError { waiting = nil }
             report(error)
         }
     }
