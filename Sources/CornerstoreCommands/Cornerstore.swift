@@ -32,7 +32,7 @@ public struct Cornerstore: AsyncParsableCommand {
                 subcommands: [
                     AccountCommand.self, AppCommand.self, ClockCommand.self, CodeCommand.self, FaultCommand.self,
                     FeedCommand.self, ItemCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
-                    PriceIncreaseCommand.self, PromoteCommand.self,
+                    PriceIncreaseCommand.self, ProductCommand.self, PromoteCommand.self,
                     PurchaseCommand.self, ReviewCommand.self, TransactionCommand.self,
                 ]),
             CommandGroup(

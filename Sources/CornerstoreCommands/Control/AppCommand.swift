@@ -1,10 +1,12 @@
 import ArgumentParser
 import ControlWire
 
-/// `cornerstore app`: lists the store's apps.
+/// `cornerstore app`: lists the store's apps, and registers and changes those whose catalog the store manages.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "List the apps with their ids and shared secrets.", subcommands: [List.self],
+        commandName: "app",
+        abstract: "List the apps with their ids and shared secrets, and register and change managed apps.",
+        subcommands: [List.self, Register.self, Show.self, Set.self, Group.self, Checklist.self],
         defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
