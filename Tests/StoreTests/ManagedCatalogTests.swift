@@ -270,6 +270,24 @@ import Testing
         }
     }
 
+    @Test func theHistoryHasNoPrivateKey() async throws {
+        try await Backend.sqlite.withManaged { scene async throws in
+            let app = try await scene.register()
+            let pair: JSONValue = .object(["id": .string("K1"), "privateKey": .string("c2VjcmV0")])
+            _ = try await scene.managed.changeApp(
+                Self.bundleID, revision: app.revision, sellsInAppPurchases: nil, review: nil,
+                keys: .object([
+                    "xcode": .object(["subscriptionOffersKeyPair": pair, "appPolicies": .object([:])]),
+                    "name": .string("Renamed"),
+                ]), by: "anna")
+            #expect(try scene.managed.export(Self.bundleID, asYAML: true).text.contains("c2VjcmV0"))
+            let change = try #require(
+                try await scene.managed.history(of: Self.bundleID, nil, before: nil, limit: 1).first)
+            #expect(change.after?.contains("Renamed") == true && change.after?.contains("appPolicies") == true)
+            #expect(change.after?.contains("c2VjcmV0") == false)
+        }
+    }
+
     @Test func wrongValuesAreRefusedWithTheirKey() async throws {
         try await Backend.sqlite.withManaged { scene async throws in
             try await scene.register()

@@ -85,8 +85,7 @@ struct ServeReport: Encodable {
             default: "It has \(self.apps.count) apps:"
             }
         return """
-            \(style.good("The store is running.")) \(count)
-            \(apps.joined(separator: "\n"))
+            \(style.good("The store is running.")) \(([count] + apps).joined(separator: "\n"))
 
             \(addresses)
 

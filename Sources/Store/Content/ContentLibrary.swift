@@ -98,15 +98,18 @@ public final class ContentLibrary: Sendable {
         return (try? await readShelf()) ?? kept
     }
 
-    /// Sets the function that is called after each change of hosting or of a version's state. It replaces an earlier
-    /// listener.
+    /// Sets the function that is called after each change of hosting or of a version's state, and when the check of a
+    /// package begins or ends. It replaces an earlier listener.
     func listen(_ listener: @escaping @Sendable () async -> Void) { self.listener.withLock { $0 = listener } }
 
     /// Reads the versions that can be downloaded after a change, and calls the listener.
     func refresh() async throws {
         try await readShelf()
-        await listener.withLock { $0 }?()
+        await tell()
     }
+
+    /// Calls the listener.
+    func tell() async { await listener.withLock { $0 }?() }
 
     /// Reads the versions that can be downloaded.
     @discardableResult

@@ -214,6 +214,15 @@ extension ManagedProduct {
 }
 
 extension ManagedApp {
+    /// The app's name for customers.
+    public var name: String? { frame.name }
+
+    /// The subscription groups.
+    public var groups: [CatalogSubscriptionGroup] { frame.groups }
+
+    /// The settings that a catalog file has for the app, such as the default storefront.
+    public var settings: CatalogSettings { frame.settings }
+
     /// The default storefront.
     public var storefront: Storefront { frame.storefront }
 }

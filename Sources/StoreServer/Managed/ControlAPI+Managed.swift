@@ -5,12 +5,11 @@ import StoreWire
 
 extension ControlAPI.ManagedApp {
     init(_ app: ManagedApp, _ checklist: [ManagedChecklistItem]) {
-        let whole = app.whole
         self.init(
-            bundleId: app.bundleID.rawValue, name: whole.name, revision: app.revision,
-            inAppPurchase: app.sellsInAppPurchases, review: app.review.rawValue, storefront: whole.settings.storefront,
-            locale: whole.settings.locale,
-            groups: whole.groups.map {
+            bundleId: app.bundleID.rawValue, name: app.name, revision: app.revision,
+            inAppPurchase: app.sellsInAppPurchases, review: app.review.rawValue, storefront: app.settings.storefront,
+            locale: app.settings.locale,
+            groups: app.groups.map {
                 ControlAPI.ManagedGroup(
                     id: $0.id.rawValue, name: $0.name, localizations: ControlAPI.CatalogValue($0.localizations))
             }, products: app.products.count, missing: checklist.filter(\.isMissing).map(\.name.rawValue),
