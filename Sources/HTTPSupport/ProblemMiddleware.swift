@@ -40,7 +40,7 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             let response = try problem.response(from: request, context: context)
             // Only a browser that shows the answer to a person asks for HTML by its name.
             guard let page, request.headers[.accept]?.contains("text/html") == true else { return response }
-            return problem.show(try page(problem), insteadOf: response, for: request)
+            return problem.show(try page(problem), replacing: response, for: request)
         }
     }
 
