@@ -70,6 +70,8 @@ final class FakeStore: StoreTransport {
         var reviewRequests: [ReviewRequest] = []
         /// The items with a page, by number.
         var visits: [Int64: VisitDescription] = [:]
+        /// The requests for pages of customers who were signed in.
+        var visitRequests: [VisitRequest] = []
         /// The answers to the next questions for a visit's state; then it is closed.
         var visitStates: [VisitState] = []
         var itemsBought: [Int64] = []
@@ -274,6 +276,7 @@ final class FakeStore: StoreTransport {
             guard let visit = state.visits[asked.item] else { return try refuse(404, .notFound) }
             return try json(200, visit)
         case .visit:
+            state.visitRequests.append(asked)
             let next = state.visitStates.isEmpty ? VisitState.closed : state.visitStates.removeFirst()
             return try json(200, ["state": next])
         case .buyItem:

@@ -216,6 +216,25 @@ struct StorePagesTests {
         #expect(device.store.asked.filter { $0 == "purchases" }.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            (
+                ["id": 40, "at": "11l", "ct": "spring", "pt": 7] as Parameters,
+                VisitCampaign(affiliate: "11l", campaign: "spring", provider: "7")
+            ),
+            (["id": 40, "pt": "118"] as Parameters, VisitCampaign(provider: "118")),
+            (["id": 40, "ct": "", "at": 1.5, "advp": "x"] as Parameters, nil), (["id": 40] as Parameters, nil),
+        ] as [(Parameters, VisitCampaign?)])
+    fileprivate func `the campaign of a page travels to the store`(
+        parameters: Parameters, expected: VisitCampaign?
+    ) async throws {
+        device.store.change { $0.visits[40] = VisitDescription.song }
+        let page = SKStoreProductViewController(engine: launch(RecordedPresenter()))
+        #expect(try await page.loadProduct(withParameters: parameters.values))
+        // The customer signs in for the page, which is then opened again.
+        #expect(device.store.change { $0.visitRequests.last } == VisitRequest(item: 40, campaign: expected))
+    }
+
     @Test func `an item that was not bought is told, and the delegate is called`() async throws {
         device.store.change { $0.visits[40] = VisitDescription.song }
         let refusal = WireError(code: .paymentDeclined, message: "No funds.")

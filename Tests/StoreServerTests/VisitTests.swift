@@ -193,6 +193,36 @@ struct VisitTests {
 
             // Another account learns nothing of the visit, and a locked one cannot use its own.
             let new = #"{"email":"eve@example.com","password":"bananas","storefront":"USA"}"#
+    @Test(arguments: Backend.available) func theCampaignOfAnAppIsCounted(_ backend: Backend) async throws {
+        try await backend.withServerDatabase { url, prefix async throws in
+            try await with {
+                $0.databaseURL = url
+                $0.schemaPrefix = prefix
+            } _: { server in
+                let spring = VisitCampaign(affiliate: "11l", campaign: "spring")
+                let long = VisitCampaign(campaign: String(repeating: "x", count: 41))
+                let token = try await server.signIn().token
+                for campaign in [spring, spring, long, nil] {
+                    let opened = try await server.device(
+                        .openVisit, token: token, body: VisitRequest(item: 1000, campaign: campaign))
+                    #expect(opened.status == 200)
+                }
+                // Nobody saw a page.
+                for (item, bearer) in [(1000, nil), (5, token)] as [(Int64, String?)] {
+                    let refused = try await server.device(
+                        .openVisit, token: bearer, body: VisitRequest(item: item, campaign: spring))
+                    #expect([401, 404].contains(refused.status))
+                }
+                let link = server.addresses.storefront + "/us/app/id1000?at=11l&ct=spring"
+                #expect(try await server.send("GET", link).status == 200)
+                let views = try await server.control("GET", "/control/v1/items/1000/campaigns")
+                    .decoded([ControlAPI.CampaignViews].self)
+                #expect(views.map(\.campaign) == ["spring"] && views.map(\.affiliate) == ["11l"])
+                #expect(views.map(\.views) == [3])
+            }
+        }
+    }
+
             #expect(try await server.control("POST", "/control/v1/sandbox/accounts", new).status == 201)
             let eve = try await server.device(
                 .signIn, body: SignInRequest(email: "eve@example.com", password: "bananas", deviceID: UUID())

@@ -111,7 +111,9 @@ public struct StoreApplication: Sendable {
             desk: ContentDesk(content, production: production, catalog: current), reviews: reviews,
             feeds: feeds, partners: Partners(databases, cost: configuration.passwordCost), directory: directory,
             databases: databases, watcher: watcher, indexes: indexes, storefront: storefront,
-            visits: VisitDesk(base: storefrontBase, prices: ItemPriceText()), now: now, logger: logger)
+            visits: VisitDesk(
+                base: storefrontBase, prices: ItemPriceText(), campaigns: Campaigns(databases)), now: now,
+            logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application

@@ -9,10 +9,14 @@ public struct VisitDesk: Sendable {
     let board: VisitBoard
     let base: @Sendable () -> String
     let prices: ItemPriceText
+    let campaigns: Campaigns
 
     /// Creates a desk without visits.
-    /// - Parameter base: the storefront's base URL, without a trailing slash.
-    public init(base: @escaping @Sendable () -> String, prices: ItemPriceText) {
+    /// - Parameters:
+    ///   - base: the storefront's base URL, without a trailing slash.
+    ///   - campaigns: counts the views that campaigns led to.
+    public init(base: @escaping @Sendable () -> String, prices: ItemPriceText, campaigns: Campaigns) {
+        self.campaigns = campaigns
         board = VisitBoard(now: { .now })
         self.base = base
         self.prices = prices
@@ -45,6 +49,10 @@ extension DeviceController {
                 token: request.bearerToken.map(String.init) ?? "",
                 item: item.number,
                 promoted: body.productID))
+        if let campaign = body.campaign.flatMap({ Campaign($0) }) {
+            // A page is worth more than its count.
+            try? await visits.campaigns.count(campaign, of: item.number, at: store.clock.realMilliseconds)
+        }
         let price = item.price(in: storefront)
         return try .json(
             VisitDescription(
