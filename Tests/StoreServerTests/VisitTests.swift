@@ -81,6 +81,9 @@ struct VisitTests {
         #expect(after.text.contains("You own this") && !after.text.contains("Buy for"))
         let shown = try await server.send("GET", server.addresses.storefront + "/us/app/id1000")
         #expect(shown.text.contains("&lt;b&gt;Wow&lt;/b&gt;") && shown.text.contains("1 rating"))
+        // A screen reader hears “1 star”.
+        let bars = shown.text.matches(of: /<span class="hidden">(stars?)<\/span>/).map { String($0.1) }
+        #expect(bars == ["stars", "stars", "stars", "stars", "star"])
         let lookup = try await server.send("GET", server.addresses.storefront + "/lookup?id=1000")
         #expect(lookup.text.contains("\"averageUserRating\":4,") && lookup.text.contains("\"userRatingCount\":1}"))
         for (form, problem) in [
