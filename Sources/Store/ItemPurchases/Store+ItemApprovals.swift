@@ -18,6 +18,16 @@ extension Store {
         throw recorded.refusal ?? StoreError(.wrongState, "The request was approved meanwhile. Try again.")
     }
 
+    /// The account's request for an item, or for the album or season that the item belongs to, that nobody has decided
+    /// yet.
+    func waitingRequest(for item: Int64, by account: Account) async throws -> ItemRequest? {
+        let collection = catalog.value.storeItem(item)?.place?.collection
+        return try await database.read { connection in
+            if let own = try ItemRequest.waiting(item, by: account.accountID, connection) { return own }
+            return try collection.flatMap { try ItemRequest.waiting($0, by: account.accountID, connection) }
+        }
+    }
+
     /// The requests for items that wait for approval, oldest first.
     func pendingItems() async throws -> [PendingPurchase] {
         try await database.read { try ItemRequest.waiting(limit: 1_000, $0) }.reversed().map { request in
@@ -45,6 +55,8 @@ extension Store {
             return try await failItem(
                 key, WireError(code: .paymentNotAllowed, message: "This account may not make payments."))
         }
+        // What has a later identifier was bought meanwhile.
+        let began = ids.next()
         let isOwned = try await ownedItem(waiting.item, by: account) != nil
         let price = isOwned ? Money(milliunits: 0, currency: waiting.price.currency) : waiting.price
         let reference: String
@@ -55,8 +67,6 @@ extension Store {
         }
         let new = ItemPurchase(
             ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)
-        // What has a later identifier was bought meanwhile.
-        let began = ids.next()
         let collection = item.place?.collection
         let catalog = catalog.value
         // Nil when another request has settled it; without a purchase when the account came to own the item meanwhile.

@@ -16,8 +16,9 @@ extension StoreKitEngine {
             // The customer may have bought on the page in a browser.
             switch await session.lastState(of: visit) {
             case .bought: await library?.download(order)
-            // A request that waits for approval stays, and its decision is asked for at the next launch.
-            case .open, .closed: if order.asked == nil { await library?.close(order) }
+            // A request that waits for approval stays, and the next launch asks for its decision. The customer may have
+            // sent it on the page: then the store's answer to the download says so.
+            case .open, .closed: if order.asked == nil { await library?.download(order) }
             case nil: break
             }
         }
