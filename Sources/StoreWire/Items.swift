@@ -64,12 +64,15 @@ public struct VisitDescription: Codable, Sendable, Equatable {
     public var isOwned: Bool
     /// The files that the item's owner downloads, a whole album's for an album; nil when there are none.
     public var files: [ItemFileDescription]?
+    /// The item's ratings and newest reviews in the customer's storefront.
+    public var reviews: ItemReviews?
 
     /// Creates a description.
     public init(
         id: String, url: String, name: String, creator: String, price: String?, amount: Money?, isOwned: Bool,
-        files: [ItemFileDescription]? = nil
+        files: [ItemFileDescription]? = nil, reviews: ItemReviews? = nil
     ) {
+        self.reviews = reviews
         self.id = id
         self.url = url
         self.name = name

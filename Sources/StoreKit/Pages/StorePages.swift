@@ -212,7 +212,15 @@ extension StoreSession {
                 item: visit.map {
                     StoreProductPage.Item(
                         name: $0.name, creator: $0.creator, formattedPrice: $0.price, isOwned: $0.isOwned,
-                        address: $0.url)
+                        address: $0.url, ratingCount: $0.reviews?.count ?? 0, averageRating: $0.reviews?.average,
+                        reviews: $0.reviews?.newest.map(StoreProductPage.Review.init) ?? [],
+                        ownReview: ($0.reviews?.own).map(StoreProductPage.Review.init))
                 }, visit: visit, isOfThisApp: isOfThisApp))
+    }
+}
+
+extension StoreProductPage.Review {
+    init(_ review: ReviewDescription) {
+        self.init(stars: review.stars, title: review.title, text: review.text)
     }
 }
