@@ -1,11 +1,11 @@
 import Database
 import Foundation
 import HTTPTypes
-import Merchant
 import MerchantWire
 import TestSupport
 import Testing
 
+@testable import Merchant
 @testable import MerchantServer
 
 /// Delivery out of the merchant's own database, on both engines.
