@@ -136,7 +136,9 @@ public struct StoreApplication: Sendable {
                 tester: { SandboxTester.read(from: directory.url) }, now: now),
             openAddresses: openAddresses, directory: directory,
             databases: databases, watcher: watcher, indexes: indexes, storefront: storefront,
-            visits: VisitDesk(base: storefrontBase, prices: ItemPriceText()), now: now, logger: logger)
+            visits: VisitDesk(
+                base: storefrontBase, prices: ItemPriceText(), campaigns: Campaigns(databases)), now: now,
+            logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application
