@@ -163,6 +163,8 @@ public enum ControlRoute: Sendable, Hashable {
     case revealTester
     /// Lists the changes that operators made, newest first: ``ControlAPI/AuditEntry``. `before` is a number.
     case audit(before: Int64? = nil, limit: Int? = nil)
+    /// The managed catalog.
+    case managed(ManagedRoute)
 
     /// A payment sheet.
     case sheet(SheetRoute)
@@ -373,6 +375,7 @@ public enum ControlRoute: Sendable, Hashable {
             Line(
                 .get, "/control/v1/audit",
                 query: [(.before, before.map(String.init)), (.limit, limit.map(String.init))])
+        case .managed(let route): Line(route.method, route.template)
         case .sheet(let route): Line(route.method, route.template)
         }
     }
@@ -385,12 +388,14 @@ public enum ControlRoute: Sendable, Hashable {
 
     /// The names of the parameters in the query.
     public var queryNames: [String] {
+        if case .managed(let route) = self { return route.queryNames }
         if case .sheet(.outcome) = self { return [SheetRoute.wait] }
         return line.query.map(\.0.rawValue)
     }
 
     /// The path and query of the request. Parameters that are nil are left out.
     public var path: String {
+        if case .managed(let route) = self { return route.path }
         if case .sheet(let route) = self { return route.path }
         let line = line
         let path = line.values.reduce(line.template) { path, value in
@@ -421,6 +426,6 @@ public enum ControlRoute: Sendable, Hashable {
             .promotions(.sandbox, account: ""), .withdrawPromotion(.sandbox, id: UUID(), account: ""),
             .withdrawCode(.sandbox, code: ""), .catalog, .app(bundle: ""), .revealSecret(bundle: ""), .events, .sheets,
             .requests(), .settings, .revealTester, .audit(),
-        ] + ContentStepName.allCases.map { .step($0, version: UUID()) }
+        ] + ContentStepName.allCases.map { .step($0, version: UUID()) } + ManagedRoute.all.map { .managed($0) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer("")].map { .sheet($0) }
 }

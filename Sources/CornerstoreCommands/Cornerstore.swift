@@ -34,7 +34,7 @@ public struct Cornerstore: AsyncParsableCommand {
                     AccountCommand.self, AppCommand.self, AttemptCommand.self, ClockCommand.self, CodeCommand.self,
                     EventsCommand.self, FaultCommand.self,
                     FeedCommand.self, ItemCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
-                    PriceIncreaseCommand.self, PromoteCommand.self, PromotionCommand.self,
+                    PriceIncreaseCommand.self, ProductCommand.self, PromoteCommand.self, PromotionCommand.self,
                     PurchaseCommand.self, ReviewCommand.self, SearchCommand.self, ServerCommand.self,
                     TransactionCommand.self,
                 ]),

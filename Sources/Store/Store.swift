@@ -19,7 +19,7 @@ public final class Store: Sendable {
     public let apps: AppRegistry
     /// The sandbox's payment processor, which holds the decline rules.
     public let payments: SandboxPaymentProcessor
-    /// The current catalog, shared by both stores.
+    /// The current catalog, as this environment sells it.
     public let catalog: CurrentCatalog
     /// The hosted content, shared by both stores; nil when the store hosts none.
     public let content: ContentLibrary?

@@ -67,6 +67,7 @@ public enum StoreRouters {
 
     /// Builds the router of the control port, which the operator uses.
     /// - Parameters:
+    ///   - managed: the apps whose catalog the store manages.
     ///   - desk: the upload and review of hosted content; nil where the server hosts none.
     ///   - feeds: builds feeds, and adds partners.
     ///   - adminToken: the token that every request must carry; nil for none.
@@ -74,8 +75,8 @@ public enum StoreRouters {
     ///   - patience: the lowest rate at which a client may upload content.
     ///   - operatorDesk: what the operator sees of the server itself.
     static func controlRouter(
-        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, reviews: Reviews,
-        campaigns: Campaigns, feeds: FeedControlController,
+        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, managed: ManagedCatalog, desk: ContentDesk?,
+        reviews: Reviews, campaigns: Campaigns, feeds: FeedControlController,
         adminToken: String?, isGuarded: Bool = true, patience: StallWatch.Rule = .usual, operatorDesk: OperatorDesk
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
@@ -92,6 +93,7 @@ public enum StoreRouters {
                 audit: operatorDesk.audit, changes: operatorDesk.changes, now: operatorDesk.now))
         let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })
         ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
+        ManagedControlController(managed: managed).addRoutes(to: router)
         ReviewControlController(reviews: reviews).addRoutes(to: router)
         CampaignControlController(campaigns: campaigns).addRoutes(to: router)
         feeds.addRoutes(to: router)

@@ -16,6 +16,18 @@ struct TableFilesTests {
             "a user's rights are listed with the renewal of their subscriptions"
         ),
         (
+            .init(table: "ledger_entries", file: "Merchant/Ledger/UserNames.swift"),
+            "there is no table of users: the next user has the least name in three tables"
+        ),
+        (
+            .init(table: "entitlements", file: "Merchant/Ledger/UserNames.swift"),
+            "there is no table of users: the next user has the least name in three tables"
+        ),
+        (
+            .init(table: "redemptions", file: "Merchant/Ledger/UserNames.swift"),
+            "there is no table of users: the next user has the least name in three tables"
+        ),
+        (
             .init(table: "hosted_products", file: "Store/Content/HostedVersion.swift"),
             "only versions of products whose hosting is on can be downloaded"
         ),

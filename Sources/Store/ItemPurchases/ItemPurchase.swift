@@ -106,6 +106,16 @@ enum ItemPurchases {
         ).map { try ItemPurchase($0) }
     }
 
+    /// The account's purchases that were refunded at the moment of another purchase.
+    static func revoked(with purchase: ItemPurchase, _ connection: Connection) throws -> [ItemPurchase] {
+        try connection.query(
+            """
+            SELECT \(ItemPurchase.columns) FROM item_purchases
+            WHERE account_id = $1 AND revoked_at = $2 ORDER BY transaction_id LIMIT 1000
+            """, [purchase.accountID.rawValue, purchase.purchaseDate]
+        ).map { try ItemPurchase($0) }
+    }
+
     /// The newest purchases before an identifier. A filter other than the account looks at
     /// ``LedgerQuery/mostLooked`` rows.
     static func page(_ query: LedgerQuery, _ connection: Connection) throws -> LedgerPage<ItemPurchase> {

@@ -153,5 +153,6 @@ public enum AppSchema {
         itemFiles,
         partners,
         audit,
+        managedCatalog,
     ]
 }

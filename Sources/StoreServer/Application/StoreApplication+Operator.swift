@@ -16,8 +16,8 @@ extension StoreApplication {
     /// - Parameter isGuarded: whether requests come from connections. A part of this process needs no token.
     public func controlRouter(isGuarded: Bool) -> Router<StoreRequestContext> {
         StoreRouters.controlRouter(
-            [sandbox, production], apps: apps, catalog: catalog, desk: desk, reviews: reviews, campaigns: campaigns,
-            feeds: feedControl, adminToken: configuration.adminToken, isGuarded: isGuarded,
+            [sandbox, production], apps: apps, catalog: catalog, managed: managed, desk: desk, reviews: reviews,
+            campaigns: campaigns, feeds: feedControl, adminToken: configuration.adminToken, isGuarded: isGuarded,
             patience: configuration.stallPatience,
             operatorDesk: operatorDesk)
     }

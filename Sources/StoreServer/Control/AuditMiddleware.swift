@@ -43,7 +43,7 @@ struct AuditMiddleware: RouterMiddleware {
     /// The topics that the control port's own requests change. The stores record theirs themselves.
     private static let topics: [(prefix: String, subject: ChangeTopic.Subject)] = [
         ("/control/v1/content", .content), ("/control/v1/reviews", .reviews), ("/control/v1/feeds", .feeds),
-        ("/control/v1/partners", .feeds),
+        ("/control/v1/partners", .feeds), ("/control/v1/managed", .catalog),
     ]
 
     func handle(

@@ -27,7 +27,8 @@ struct DeviceController: Sendable {
             (.notices("", after: nil, languages: []), notices), (.promotions, takePromotion),
             (.priceConsents, answerPriceIncrease), (.redemptions, redeem), (.content(.any), content),
             (.review(""), ownReview), (.writeReview, writeReview),
-            (.openVisit, openVisit), (.visit("", wait: nil), visit), (.library(after: nil), library),
+            (.openVisit, openVisit), (.visit("", wait: nil), visit), (.reviewVisit(""), reviewVisit),
+            (.library(after: nil), library),
             (.buyItem, buyItem), (.itemFile(0), itemFile),
         ]
         for (route, handler) in routes {
