@@ -143,8 +143,9 @@ extension ControlAPI {
         public var referenceName: String?
         /// The product's number (`item_id` of a receipt).
         public var itemId: Int64
-        /// The price in each storefront that sells the product, by country; without ``ControlRoute/app(bundle:product:)``'s
-        /// `product` only the price in the app's default storefront. Empty when none of them sells it.
+        /// The price in each storefront that sells the product, by country; without the `product` of
+        /// ``ControlRoute/app(bundle:product:)`` only the price in the app's default storefront. Empty when none of
+        /// them sells it.
         public var prices: [CatalogPrice]
         /// Whether the file marks the product for Family Sharing.
         public var familyShareable: Bool

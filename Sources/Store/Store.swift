@@ -54,7 +54,8 @@ public final class Store: Sendable {
         self.ids = ids
         self.issuer = issuer
         self.verifier = verifier
-        faults = Faults(now: { clock.milliseconds }) { changes.record(ChangeTopic(.faults, environment)) }
+        faults = Faults(
+            now: { clock.milliseconds }, changed: { changes.record(ChangeTopic(.faults, environment)) })
     }
 
     /// Records that a part of this store changed. Call it after the change is durable.

@@ -322,7 +322,7 @@ import Testing
         try await withServer { server async throws in
             let session = try await server.signIn()
             let request = HTTPClientRequest(url: server.addresses.control + ControlRoute.events.path)
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+            let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
             #expect(response.status == .ok && response.headers.first(name: "content-type") == "text/event-stream")
             var lines = Self.lines(response).makeAsyncIterator()
             #expect(try await lines.next() == "retry: 1000")

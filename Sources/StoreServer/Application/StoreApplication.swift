@@ -131,7 +131,7 @@ public struct StoreApplication: Sendable {
                 changes: changes, requests: RequestLog(changes: changes, now: milliseconds(now)),
                 audit: AuditLog(databases), news: CatalogNews(notes: notes, changes: changes, now: milliseconds(now)),
                 catalogFiles: configuration.catalogFiles,
-                sheets: SheetBoard(now: { .now }) { changes.record(ChangeTopic(.sheets, nil)) },
+                sheets: SheetBoard(now: { .now }, changed: { changes.record(ChangeTopic(.sheets, nil)) }),
                 settings: { ControlAPI.Settings(configuration, signing, openAddresses.value) },
                 tester: { SandboxTester.read(from: directory.url) }, now: now),
             openAddresses: openAddresses, directory: directory,
