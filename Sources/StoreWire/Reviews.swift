@@ -25,8 +25,8 @@ public struct ReviewRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// Rates or reviews the item of a visit, for a customer who owns it. Sent to ``StoreRoute/reviewVisit(_:)``. Sending the
-/// same again changes nothing.
+/// Rates or reviews the item of a visit, for a customer who owns it. Sent to ``StoreRoute/reviewVisit(_:)``. Sending
+/// the same again changes nothing.
 public struct VisitReviewRequest: Codable, Sendable, Equatable {
     /// One to five stars.
     public var stars: Int

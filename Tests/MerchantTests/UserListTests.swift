@@ -64,7 +64,7 @@ import Testing
             #expect(bobs.map(\.transactionID) == ["4", "2"])
             let first = try #require(bobs.first)
             #expect(first.userID == "bob" && first.productID == "coins" && first.quantity == 4)
-            #expect(first.grants == [.credits("gems", amount: 100, lifetime: nil)] && first.state == .granted)
+            #expect(first.grants == [.credits("gems", amount: 400, lifetime: nil)] && first.state == .granted)
             #expect(first.takenBack == [] && first.environment == .production && first.purchase.hasSuffix("/t/4"))
             #expect(try await merchant.redemptions(of: "nobody").redemptions.isEmpty)
             for wrong in ["", "x", "1", "-1-x", "1-a\u{0}"] {
