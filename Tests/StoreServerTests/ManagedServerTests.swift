@@ -187,6 +187,13 @@ import Testing
             #expect(approved.inProduction)
             #expect(try await server.hosted()[0].productionVersion == "1.0")
 
+            // Deleting a product ends the hosting of content that was never live.
+            let scarf = try await Self.create(server, "scarf", "nonConsumable", #","hosted":true"#)
+            let gone = try await server.control(
+                "DELETE", ManagedRoute.deleteProduct(Self.app, "scarf", revision: scarf.revision).path)
+            #expect(gone.status == 204)
+            #expect(try await server.hosted().map { "\($0.productId) \($0.hosted)" } == ["hats true", "scarf false"])
+
             // Live now: neither route turns hosting off.
             #expect(
                 try await server.control(
