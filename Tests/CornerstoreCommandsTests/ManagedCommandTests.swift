@@ -116,7 +116,7 @@ import Testing
             #expect(try await run(store, "app checklist tax --done yes").contains("by anna"))
             #expect(await store.run("product show club").output.contains("sandbox yes"))
             #expect(try await run(store, "app set --in-app-purchase off").contains("invalid identifiers"))
-            let shown = try await store.run("app show --json").output.object()
+            let shown = try await store.run("app managed --json").output.object()
             #expect(shown["inAppPurchase"] as? Bool == false && shown["products"] as? Int == 1)
             _ = try await run(store, "product set club --name", "de=Klub", "--description", "de=Alles.")
             let document = try await store.run("product show club --json").output.object()

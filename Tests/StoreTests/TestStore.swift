@@ -181,7 +181,9 @@ struct TestStore {
 
     /// The whole ledger, oldest first.
     func ledger() async throws -> [Transaction] {
-        try await store.transactions(before: nil, bundleID: nil, accountID: nil, limit: 1000).reversed()
+        try await store.ledger(LedgerQuery(limit: 1000)).rows.reversed().compactMap { row in
+            if case .product(let transaction) = row { transaction } else { nil }
+        }
     }
 
     func count(_ table: String) async throws -> Int {

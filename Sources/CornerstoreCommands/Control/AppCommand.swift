@@ -5,9 +5,11 @@ import ControlWire
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",
-        abstract: "List the apps with their ids and shared secrets, and register and change managed apps.",
-        subcommands: [List.self, Register.self, Show.self, Set.self, Group.self, Checklist.self],
-        defaultSubcommand: List.self)
+        abstract: "List and show the apps with their ids and products, and register and change managed apps.",
+        subcommands: [
+            List.self, Show.self, Secret.self, Problems.self, Register.self, Managed.self, Set.self, Group.self,
+            Checklist.self,
+        ], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -18,6 +18,7 @@ struct MerchantRouters {
     let isBehindProxy: Bool
     /// Whether the server listens on a loopback address, so that only this machine reaches it.
     let isLoopback: Bool
+    let settings: SettingsReport
     let now: @Sendable () -> Date
 
     /// Answers frequent requests without the router.
@@ -44,7 +45,8 @@ struct MerchantRouters {
         DeliveryController(merchant: merchant, authentication: authentication, patience: patience)
             .addRoutes(to: router)
         NewsController(merchant: merchant).addRoutes(to: router)
-        BackendController(merchant: merchant, authentication: authentication).addRoutes(to: router)
+        BackendController(merchant: merchant, authentication: authentication, settings: settings, now: now)
+            .addRoutes(to: router)
         ContentUploadController(
             merchant: merchant, authentication: authentication, uploads: uploads, patience: patience
         ).addRoutes(to: router)

@@ -97,4 +97,17 @@ public struct MerchantServerConfiguration: Sendable {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0).map(String.init) == String($0) }
     }
+
+    /// Reads the product files.
+    func products() throws -> [ProductsFile] {
+        try productsFiles.map { file in
+            try ProductsFile(
+                yaml: Array(try SecretFile.readPublic(file, limit: ProductsFile.largest, "file of products")),
+                file: file.lastPathComponent)
+        }
+    }
+
+    /// Returns the apps whose purchases are accepted, those of the product files included.
+    /// - Throws: ``MerchantServerError`` or ``MerchantError`` for a product file that cannot be read.
+    public func allBundleIDs() throws -> Set<BundleID> { bundleIDs.union(try products().map(\.bundleID)) }
 }

@@ -2,9 +2,11 @@ import StoreWire
 
 /// The apps and products that the store sells. A catalog does not change; a changed file produces a new one.
 public struct Catalog: Sendable, Equatable {
-    private let byBundleID: [BundleID: CatalogApp]
+    private var byBundleID: [BundleID: CatalogApp]
     /// The items of the storefront, in the order of their numbers.
     public let items: [CatalogItem]
+    /// The catalog file of each app that was read from one.
+    private var files: [BundleID: String] = [:]
     /// The numbers of the songs of each album and of the episodes of each season, in their order.
     private let contents: [Int64: [Int64]]
 
@@ -38,8 +40,14 @@ public struct Catalog: Sendable, Equatable {
 
     private init(byBundleID: [BundleID: CatalogApp]) { (self.byBundleID, items, contents) = (byBundleID, [], [:]) }
 
-    private init(_ other: Catalog, byBundleID: [BundleID: CatalogApp]) {
-        (self.byBundleID, items, contents) = (byBundleID, other.items, other.contents)
+    /// The catalog file of an app; nil when the app was not read from one.
+    public func file(of bundleID: BundleID) -> String? { files[bundleID] }
+
+    /// The same catalog, read from files.
+    func read(from files: [BundleID: String]) -> Catalog {
+        var catalog = self
+        catalog.files = files
+        return catalog
     }
 
     /// The catalog with more apps. Apps and products of this catalog keep their numbers.
@@ -58,12 +66,16 @@ public struct Catalog: Sendable, Equatable {
             Self.makeUnique(&app, nil, &taken)
             joined[app.bundleID] = app
         }
-        return Catalog(self, byBundleID: joined)
+        return with(joined)
     }
 
     /// The catalog with changed apps. The change must keep an app's bundle id and the numbers of its products.
-    func changingApps(_ change: (CatalogApp) -> CatalogApp) -> Catalog {
-        Catalog(self, byBundleID: byBundleID.mapValues(change))
+    func changingApps(_ change: (CatalogApp) -> CatalogApp) -> Catalog { with(byBundleID.mapValues(change)) }
+
+    private func with(_ apps: [BundleID: CatalogApp]) -> Catalog {
+        var catalog = self
+        catalog.byBundleID = apps
+        return catalog
     }
 
     /// The item with this number; nil when the catalog has none.

@@ -3,7 +3,7 @@ import Database
 extension AppSchema {
     /// The tables of the managed catalog. They grow with the operator's changes, not with sales.
     static let managedCatalog = Migration(
-        8, "managed catalog",
+        9, "managed catalog",
         [
             // The document is the app without its products, in our own catalog format.
             """

@@ -8,6 +8,8 @@ struct CatalogReload: Service {
     var watcher: CatalogWatcher
     let catalogs: StoreCatalogs
     let logger: Logger
+    /// What the operator learns about the files; nil when nobody asks.
+    let news: CatalogNews?
     /// Called with the new catalog before it replaces the old one.
     let prepare: @Sendable (Catalog) async throws -> Void
     private var waiting: (catalog: Catalog, notes: [String])?
@@ -16,12 +18,13 @@ struct CatalogReload: Service {
     private var suspicion: CatalogError?
 
     init(
-        watcher: CatalogWatcher, catalogs: StoreCatalogs, logger: Logger,
+        watcher: CatalogWatcher, catalogs: StoreCatalogs, logger: Logger, news: CatalogNews? = nil,
         prepare: @escaping @Sendable (Catalog) async throws -> Void
     ) {
         self.watcher = watcher
         self.catalogs = catalogs
         self.logger = logger
+        self.news = news
         self.prepare = prepare
     }
 
@@ -52,6 +55,7 @@ struct CatalogReload: Service {
             try await prepare(new)
             waiting = nil
             try catalogs.replaceFiles(with: new, in: watcher.files)
+            news?.loaded(notes: notes)
             logger.notice("catalog reloaded", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
         } catch {
             // Another attempt would find the same problem in the file.
@@ -61,6 +65,7 @@ struct CatalogReload: Service {
     }
 
     private func report(_ error: any Error) {
+        news?.failed(error)
         logger.error("catalog not reloaded, the old one stays in use", metadata: ["problem": "\(error)"])
     }
 }

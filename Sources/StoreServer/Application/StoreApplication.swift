@@ -1,5 +1,6 @@
 import BlobStorage
 import ConsolePages
+import ControlWire
 import CornerstoreEncoding
 import Foundation
 import HTTPSupport
@@ -46,7 +47,12 @@ public struct StoreApplication: Sendable {
     public let partners: Partners
     /// The views of items' pages that campaigns led to.
     public var campaigns: Campaigns { Campaigns(databases) }
+    /// Counts what changes in both stores and in what they share.
+    public var changes: Changes { operatorDesk.changes }
 
+    /// What the operator sees of the server itself.
+    let operatorDesk: OperatorDesk
+    private let openAddresses: OpenAddresses
     private let directory: DataDirectory
     private let databases: StoreDatabases
     private let watcher: CatalogWatcher
@@ -83,6 +89,7 @@ public struct StoreApplication: Sendable {
         let catalogs = StoreCatalogs(files: catalog)
         let storefront = StorefrontAddress()
         let storefrontBase: @Sendable () -> String = { storefront.value }
+        let changes = Changes()
         let indexes = ItemIndexes(folder: try directory.makeFolder("storefront"))
         async let items = index(catalog.items, indexes)
         let content = try await ContentLibrary.open(
@@ -99,7 +106,7 @@ public struct StoreApplication: Sendable {
                 environment, databases: databases, apps: apps, catalog: catalogs[environment], content: content,
                 signer: signing.receiptSigner(for: environment),
                 verifier: verifier, node: configuration.node, realTime: now,
-                passwordCost: configuration.passwordCost, processor: nil)
+                passwordCost: configuration.passwordCost, processor: nil, changes: changes)
         }
         let (production, sandbox) = (try await store(.production), try await store(.sandbox))
         let managed = try await ManagedCatalog.open(
@@ -113,17 +120,32 @@ public struct StoreApplication: Sendable {
         let feeds = try FeedDesk(
             folder: directory.path("feeds"), store: production, items: currentItems, base: storefrontBase,
             layouts: Set(configuration.feed.layouts), countries: configuration.feed.countries)
+        let openAddresses = OpenAddresses()
         let application = StoreApplication(
             configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalogs: catalogs,
             managed: managed, catalogNotes: notes, authority: signing, items: currentItems,
             desk: ContentDesk(content, production: production, catalog: catalogs.all, managed: managed),
             reviews: reviews,
-            feeds: feeds, partners: Partners(databases, cost: configuration.passwordCost), directory: directory,
+            feeds: feeds, partners: Partners(databases, cost: configuration.passwordCost),
+            operatorDesk: OperatorDesk(
+                changes: changes, requests: RequestLog(changes: changes, now: milliseconds(now)),
+                audit: AuditLog(databases), news: CatalogNews(notes: notes, changes: changes, now: milliseconds(now)),
+                catalogFiles: configuration.catalogFiles,
+                sheets: SheetBoard(now: { .now }) { changes.record(ChangeTopic(.sheets, nil)) },
+                settings: { ControlAPI.Settings(configuration, signing, openAddresses.value) },
+                tester: { SandboxTester.read(from: directory.url) }, now: now),
+            openAddresses: openAddresses, directory: directory,
             databases: databases, watcher: watcher, indexes: indexes, storefront: storefront,
-            visits: VisitDesk(base: storefrontBase, prices: ItemPriceText()), now: now, logger: logger)
+            visits: VisitDesk(
+                base: storefrontBase, prices: ItemPriceText(), campaigns: Campaigns(databases)), now: now,
+            logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application
+    }
+
+    private static func milliseconds(_ now: @escaping @Sendable () -> Date) -> @Sendable () -> Int64 {
+        { Int64((now().timeIntervalSince1970 * 1000).rounded(.down)) }
     }
 
     private static func open(
@@ -200,6 +222,7 @@ public struct StoreApplication: Sendable {
             var addresses = addresses
             storefront.value = configuration.storefrontURL ?? addresses.storefront
             addresses.merchant = merchant
+            openAddresses.value = addresses
             try? directory.write(JSONEncoder.readable.encode(addresses), to: Addresses.fileName, isSecret: false)
             await onReady(addresses)
         }
@@ -208,14 +231,9 @@ public struct StoreApplication: Sendable {
             throw error
         }
         var services: [any Service] = [
-            server(
-                .control,
-                StoreRouters.controlRouter(
-                    [sandbox, production], apps: apps, catalog: catalog, managed: managed, desk: desk,
-                    reviews: reviews, campaigns: campaigns, feeds: feedControl,
-                    adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
-            server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
-            server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
+            server(.control, controlRouter(isGuarded: true), ready),
+            server(.sandbox, protocolRouter(sandbox), direct: directAnswers(sandbox), ready),
+            server(.production, protocolRouter(production), direct: directAnswers(production), ready),
             server(.storefront, try storefrontRouter(), ready),
             catalogReload,
         ]
@@ -249,7 +267,12 @@ public struct StoreApplication: Sendable {
             finder, pages: pages, reviews: reviews, campaigns: campaigns, visits: visits,
             stores: [sandbox, production], feeds: feedController,
             searches: configuration.searchRate.map { SearchLimit($0) },
-            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
+            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience,
+            requests: operatorDesk.requests)
+    }
+
+    private func directAnswers(_ store: Store) -> DirectStoreAnswers {
+        DirectStoreAnswers(store: store, requests: operatorDesk.requests)
     }
 
     private var feedController: FeedController {
@@ -265,7 +288,8 @@ public struct StoreApplication: Sendable {
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         StoreRouters.protocolRouter(
             store, reviews: reviews, visits: visits, signIns: configuration.signInRates.map { SignInLimits($0) },
-            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
+            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience,
+            requests: operatorDesk.requests)
     }
 
     /// Opens and closes the configured ports, so that a port in use is reported before anything has started.
@@ -288,7 +312,7 @@ public struct StoreApplication: Sendable {
 
     /// The service that loads changed catalog files.
     var catalogReload: CatalogReload {
-        CatalogReload(watcher: watcher, catalogs: catalogs, logger: logger) { catalog in
+        CatalogReload(watcher: watcher, catalogs: catalogs, logger: logger, news: operatorDesk.news) { catalog in
             let index = try await Self.index(catalog.items, indexes)
             try await register(catalog)
             items.replace(with: index)
