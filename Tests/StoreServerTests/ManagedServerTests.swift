@@ -144,6 +144,14 @@ import Testing
             _ = try await Self.create(server, "coins")
             let noRevision = try await server.control("DELETE", "\(Self.base)/apps/\(Self.app)/products/coins")
             #expect(noRevision.status == 400)
+            // The name may be in the request's field.
+            let change = #"{"revision":1,"changes":{"name":"New"}}"#
+            let named = try await server.control(
+                "PATCH", ManagedRoute.changeApp(Self.app).path,
+                headers: [("Content-Type", "application/json"), ("X-Operator", "olga")], change)
+            #expect(named.status == 200)
+            let changes: [ControlAPI.ManagedChange] = try await Self.send(server, .history(Self.app, limit: 1))
+            #expect(changes.first?.by == "olga")
             // Nothing of this is on the stores' ports.
             let reply = try await server.send("GET", server.addresses.sandbox + ManagedRoute.apps.path)
             #expect(reply.status == 404)
