@@ -1,7 +1,7 @@
 import Foundation
 
 /// The messages of the managed catalog. `by` is the name of the person who makes a change; without it the history has
-/// `operator`.
+/// the name in the request's ``ControlRoute/operatorField``, else `operator`.
 extension ControlAPI {
     /// An app whose catalog the store manages.
     public struct ManagedApp: Codable, Sendable, Equatable {

@@ -144,6 +144,14 @@ import Testing
             _ = try await Self.create(server, "coins")
             let noRevision = try await server.control("DELETE", "\(Self.base)/apps/\(Self.app)/products/coins")
             #expect(noRevision.status == 400)
+            // The name may be in the request's field.
+            let change = #"{"revision":1,"changes":{"name":"New"}}"#
+            let named = try await server.control(
+                "PATCH", ManagedRoute.changeApp(Self.app).path,
+                headers: [("Content-Type", "application/json"), ("X-Operator", "olga")], change)
+            #expect(named.status == 200)
+            let changes: [ControlAPI.ManagedChange] = try await Self.send(server, .history(Self.app, limit: 1))
+            #expect(changes.first?.by == "olga")
             // Nothing of this is on the stores' ports.
             let reply = try await server.send("GET", server.addresses.sandbox + ManagedRoute.apps.path)
             #expect(reply.status == 404)
@@ -186,6 +194,13 @@ import Testing
                 server, .step(.approve, Self.app, "hats"), #"{"revision":4}"#)
             #expect(approved.inProduction)
             #expect(try await server.hosted()[0].productionVersion == "1.0")
+
+            // Deleting a product ends the hosting of content that was never live.
+            let scarf = try await Self.create(server, "scarf", "nonConsumable", #","hosted":true"#)
+            let gone = try await server.control(
+                "DELETE", ManagedRoute.deleteProduct(Self.app, "scarf", revision: scarf.revision).path)
+            #expect(gone.status == 204)
+            #expect(try await server.hosted().map { "\($0.productId) \($0.hosted)" } == ["hats true", "scarf false"])
 
             // Live now: neither route turns hosting off.
             #expect(

@@ -77,6 +77,7 @@ extension ManagedCatalog {
         _ productID: ProductID, of bundleID: BundleID, revision: Int64, by author: String
     ) async throws {
         let now = now
+        let content = try product(productID, of: bundleID).content
         _ = try await changeProducts([productID], of: bundleID, by: author) { connection, app in
             let before = try Self.current(productID, revision, of: app, connection)
             var life = before.life
@@ -88,6 +89,10 @@ extension ManagedCatalog {
                 productID: productID, date: now, author: author, kind: "delete",
                 before: ManagedDocument.text(of: before.product, isPriced: before.isPriced))
             try ManagedRows.record([change], of: bundleID, connection)
+        }
+        // Content that was live stays for its buyers.
+        if let content, !content.wasLive {
+            try await library?.setHosting(false, of: ContentProduct(productID, of: bundleID), at: now)
         }
     }
 

@@ -1,6 +1,7 @@
 import ControlWire
 import Foundation
 import HTTPSupport
+import HTTPTypes
 import Hummingbird
 import Store
 import StoreWire
@@ -38,7 +39,7 @@ struct ManagedControlController: Sendable {
         on(router, .deleteProduct("", "", revision: 1)) { bundleID, request, context in
             try await managed.deleteProduct(
                 try Self.productID(context), of: bundleID, revision: try Self.revision(request),
-                by: Self.author(request.value(.by)))
+                by: Self.author(request.value(.by), request))
             return Response(status: .noContent)
         }
         for step in ManagedRoute.Step.allCases {
@@ -73,7 +74,8 @@ struct ManagedControlController: Sendable {
         let new = try await request.decodeJSON(ControlAPI.NewManagedApp.self, upTo: Self.largestBody)
         let app = try await managed.register(
             BundleID(new.bundleId), name: new.name, sellsInAppPurchases: new.inAppPurchase ?? true,
-            by: Self.author(new.by))
+            by: Self.author(new.by, request))
+        context.note?.say(subject: app.bundleID.rawValue)
         return try .json(shown(app), status: .created)
     }
 
@@ -91,7 +93,7 @@ struct ManagedControlController: Sendable {
             shown(
                 try await managed.changeApp(
                     bundleID, revision: change.revision, sellsInAppPurchases: change.inAppPurchase, review: review,
-                    keys: change.changes.map(JSONValue.init), by: Self.author(change.by))))
+                    keys: change.changes.map(JSONValue.init), by: Self.author(change.by, request))))
     }
 
     @Sendable private func setGroup(
@@ -103,7 +105,7 @@ struct ManagedControlController: Sendable {
                 try await managed.setGroup(
                     SubscriptionGroupID(try Self.text(context, .id)), of: bundleID, revision: change.revision,
                     name: change.name, localizations: change.localizations.map(JSONValue.init),
-                    by: Self.author(change.by))))
+                    by: Self.author(change.by, request))))
     }
 
     @Sendable private func deleteGroup(
@@ -113,7 +115,7 @@ struct ManagedControlController: Sendable {
             shown(
                 try await managed.deleteGroup(
                     SubscriptionGroupID(try Self.text(context, .id)), of: bundleID,
-                    revision: try Self.revision(request), by: Self.author(request.value(.by)))))
+                    revision: try Self.revision(request), by: Self.author(request.value(.by), request))))
     }
 
     @Sendable private func changeChecklist(
@@ -124,10 +126,11 @@ struct ManagedControlController: Sendable {
             let known = ManagedChecklistItem.Name.allCases.map(\.rawValue).joined(separator: ", ")
             throw StoreError(.invalidRequest, "“item” must be one of \(known).")
         }
+        context.note?.say(subject: name.rawValue)
         return try .json(
             ControlAPI.Checklist(
                 try await managed.changeChecklist(
-                    name, isRequired: change.required, isDone: change.done, by: Self.author(change.by))))
+                    name, isRequired: change.required, isDone: change.done, by: Self.author(change.by, request))))
     }
 
     // MARK: Products
@@ -142,7 +145,7 @@ struct ManagedControlController: Sendable {
         }
         let product = try await managed.createProduct(
             ProductID(new.productId), kind, in: new.groupId.map { SubscriptionGroupID($0) }, of: bundleID,
-            document: new.document.map(JSONValue.init) ?? .object([:]), by: Self.author(new.by))
+            document: new.document.map(JSONValue.init) ?? .object([:]), by: Self.author(new.by, request))
         return try self.product(product, of: bundleID, status: .created)
     }
 
@@ -152,7 +155,7 @@ struct ManagedControlController: Sendable {
         let change = try await request.decodeJSON(ControlAPI.ManagedProductChange.self, upTo: Self.largestBody)
         let product = try await managed.changeProduct(
             try Self.productID(context), of: bundleID, revision: change.revision, keys: JSONValue(change.changes),
-            by: Self.author(change.by))
+            by: Self.author(change.by, request))
         return try self.product(product, of: bundleID)
     }
 
@@ -169,7 +172,8 @@ struct ManagedControlController: Sendable {
             case .restore: .restore
             }
         let product = try await managed.take(
-            step, with: try Self.productID(context), of: bundleID, revision: body.revision, by: Self.author(body.by))
+            step, with: try Self.productID(context), of: bundleID, revision: body.revision,
+            by: Self.author(body.by, request))
         return try self.product(product, of: bundleID)
     }
 
@@ -179,7 +183,7 @@ struct ManagedControlController: Sendable {
         let submission = try await request.decodeJSON(ControlAPI.Submission.self, upTo: Self.largestBody)
         let products = try await managed.submit(
             submission.products.map { (ProductID($0.productId), $0.revision) }, of: bundleID,
-            appVersion: submission.appVersion, by: Self.author(submission.by))
+            appVersion: submission.appVersion, by: Self.author(submission.by, request))
         let app = try managed.app(bundleID)
         return try .json(products.map { shown($0, of: app) })
     }
@@ -201,7 +205,8 @@ struct ManagedControlController: Sendable {
         do {
             let result = try await managed.importFile(
                 file.text, isYAML: file.format == .yaml, bundleID: file.bundleId.map { BundleID($0) },
-                isApproved: file.approved ?? false, by: Self.author(file.by))
+                isApproved: file.approved ?? false, by: Self.author(file.by, request))
+            context.note?.say(subject: result.apps.map(\.bundleID.rawValue).joined(separator: " "))
             return try .json(
                 ControlAPI.CatalogImported(
                     apps: result.apps.map(shown), created: result.created.map(\.rawValue),
@@ -244,7 +249,11 @@ struct ManagedControlController: Sendable {
         try .json(shown(product, of: try managed.app(bundleID)), status: status)
     }
 
-    private static func author(_ name: String?) -> String { name ?? ManagedCatalog.usualAuthor }
+    /// The name in a request, else the one in its header, else the usual one.
+    private static func author(_ name: String?, _ request: Request) -> String {
+        let header = HTTPField.Name(ControlRoute.operatorField).flatMap { request.headers[$0] }
+        return name ?? header.map { String($0.prefix(64)) } ?? ManagedCatalog.usualAuthor
+    }
 
     private static func text(_ context: StoreRequestContext, _ name: ControlRoute.Parameter) throws -> String {
         guard let text = context.parameter(name)?.removingPercentEncoding, !text.isEmpty else {
