@@ -27,7 +27,8 @@ extension AppCommand {
 
     /// `cornerstore app managed`: shows the state of a managed app.
     struct Managed: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the settings, groups and checklist of an app whose catalog the store manages.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show the settings, groups and checklist of an app whose catalog the store manages.")
         @OptionGroup var target: ManagedTarget
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
