@@ -246,7 +246,7 @@ struct ServedMerchantTests {
             let file = try catalog(directory)
             let serve = try ServeProcess([file], data: directory.path("data"))
             defer { _ = serve.stop() }
-            let free = ["control", "sandbox", "production", "merchant"].map { ($0, "--\($0)-port") }
+            let free = ["control", "sandbox", "production", "merchant", "console"].map { ($0, "--\($0)-port") }
             for (name, option) in free {
                 let taken = try #require(serve.report[name]?.split(separator: ":").last.map(String.init))
                 let ports = free.flatMap { [$0.1, $0.1 == option ? taken : "0"] }
@@ -266,7 +266,7 @@ struct ServedMerchantTests {
         try await TemporaryDirectory.with { directory in
             let file = try catalog(directory)
             let bad = try write("products: everything", "products.yaml", directory)
-            let ports = ["control", "sandbox", "production", "merchant"].flatMap { ["--\($0)-port", "0"] }
+            let ports = ["control", "sandbox", "production", "merchant", "console"].flatMap { ["--\($0)-port", "0"] }
             let result = try await Program.run(
                 ["serve", file, "--data", directory.path("data"), "--merchant-products", bad] + ports)
             #expect(result.status == 1 && result.errors.contains("products.yaml"), "\(result.all)")

@@ -17,6 +17,8 @@ struct ServeReport: Encodable {
     var items: Int
     /// The merchant's base URL; nil for a store without a merchant.
     var merchant: String?
+    /// The console's base URL; nil for a store without a console.
+    var console: String?
     /// The number of products on the merchant's list; nil for a store without a merchant.
     var merchantProducts: Int?
     var apps: [App]
@@ -38,6 +40,7 @@ struct ServeReport: Encodable {
         storefront = addresses.storefront
         items = application.catalog.value.items.count
         merchant = addresses.merchant
+        console = addresses.console
         merchantProducts = both.merchant.map { _ in both.listedProducts }
         apps = application.catalog.value.apps.map {
             App(bundleId: $0.bundleID.rawValue, name: $0.name, productIds: $0.products.map(\.productID.rawValue))
@@ -62,7 +65,7 @@ struct ServeReport: Encodable {
             [
                 ("  sandbox", sandbox), ("  production", production), ("  control", control),
                 ("  storefront", storefront),
-                ("  merchant", merchant),
+                ("  merchant", merchant), ("  console", console),
             ], style)
         let files = Table.fields(
             [

@@ -138,6 +138,9 @@ public struct MerchantApplication: Sendable {
         return .remote(client, anchors: [remote.hosts.name: anchor ?? remote.anchor])
     }
 
+    /// Answers requests of another part of this process. They need no API key.
+    public var inProcess: InProcessResponder { routers.inProcess }
+
     // MARK: Running
 
     /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in

@@ -8,8 +8,8 @@ import Metrics
 /// Builds the router and the direct answers of the merchant's server.
 struct MerchantRouters {
     let merchant: Merchant
-    let authentication: Authentication
-    let limits: RateLimits?
+    var authentication: Authentication
+    var limits: RateLimits?
     let metrics: PrometheusMetrics
     let requests: RequestMetricsMiddleware
     let uploads: StagingFolder
@@ -25,6 +25,14 @@ struct MerchantRouters {
     var direct: DirectMerchantAnswers {
         DirectMerchantAnswers(
             merchant: merchant, authentication: authentication, metrics: requests, isBehindProxy: isBehindProxy)
+    }
+
+    /// Answers a part of this process, which needs no API key and has no rate limit.
+    var inProcess: InProcessResponder {
+        var routers = self
+        routers.authentication.isInProcess = true
+        routers.limits = nil
+        return InProcessResponder(routers.router())
     }
 
     func router() -> Router<MerchantRequestContext> {

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Database
 import Foundation
 import StoreWire

@@ -205,6 +205,16 @@ public struct StoreApplication: Sendable {
         try directory.write(JSONEncoder.readable.encode(tester), to: SandboxTester.fileName, isSecret: true)
     }
 
+    // MARK: Within the process
+
+    /// Answers requests to the control port of another part of this process. They need no admin token.
+    public var inProcessControl: InProcessResponder { InProcessResponder(controlRouter(isGuarded: false)) }
+
+    /// Answers requests to an environment's protocol port of another part of this process.
+    public func inProcessDevice(_ environment: StoreEnvironment) -> InProcessResponder {
+        InProcessResponder(protocolRouter(environment == .sandbox ? sandbox : production))
+    }
+
     // MARK: Running
 
     /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
@@ -212,16 +222,18 @@ public struct StoreApplication: Sendable {
     /// - Parameters:
     ///   - gracefulShutdownSignals: the signals that stop the process.
     ///   - merchant: the base URL of the merchant that runs beside the store, for `addresses.json`.
+    ///   - console: the base URL of the console that runs beside the store, likewise.
     ///   - onReady: called when all ports are open and `addresses.json` is written.
     /// - Throws: ``StoreServerError`` when a port cannot be opened, or another store has taken the databases.
     public func run(
-        gracefulShutdownSignals: [UnixSignal], merchant: String? = nil,
+        gracefulShutdownSignals: [UnixSignal], merchant: String? = nil, console: String? = nil,
         onReady: @escaping @Sendable (Addresses) async -> Void
     ) async throws {
         let ready = ReadyPorts { addresses in
             var addresses = addresses
             storefront.value = configuration.storefrontURL ?? addresses.storefront
             addresses.merchant = merchant
+            addresses.console = console
             openAddresses.value = addresses
             try? directory.write(JSONEncoder.readable.encode(addresses), to: Addresses.fileName, isSecret: false)
             await onReady(addresses)
