@@ -79,7 +79,7 @@ public struct HTTPProblem: HTTPResponseError {
     }
 
     /// A page about the problem, with the other fields of its JSON response.
-    func show(_ page: Response, insteadOf json: Response, for request: Request) -> Response {
+    func show(_ page: Response, replacing json: Response, for request: Request) -> Response {
         var page = page
         for field in json.headers where ![.contentType, .contentLength].contains(field.name) {
             page.headers[field.name] = field.value

@@ -31,6 +31,14 @@ struct TableFilesTests {
             .init(table: "hosted_products", file: "Store/Content/HostedVersion.swift"),
             "only versions of products whose hosting is on can be downloaded"
         ),
+        (
+            .init(table: "purchases", file: "Store/Attempts/Attempts.swift"),
+            "an attempt is listed with the purchase that it asked for"
+        ),
+        (
+            .init(table: "transactions", file: "Store/Accounts/Accounts.swift"),
+            "an account is listed with the date of its last purchase"
+        ),
     ]
 
     @Test(arguments: ["Merchant", "Store"]) func everyTableHasItsFile(_ module: String) throws {

@@ -1,8 +1,11 @@
 import Foundation
+import Store
+import StoreServer
 import TestSupport
 import Testing
 
 @testable import CornerstoreCommands
+@testable import Merchant
 
 /// The merchant inside `cornerstore serve`, as programs.
 @Suite(.enabled(if: Program.folder != nil, "cornerstore is not built"), .timeLimit(.minutes(1)))
@@ -34,6 +37,25 @@ struct ServedMerchantTests {
         return try await PlainHTTP.send(
             body == nil ? "GET" : "POST", merchant + path, body: body, headers: [("Authorization", "Bearer \(token)")],
             limit: 1 << 20)
+    }
+
+    @Test func aStoreWithoutFilesTellsItsMerchantOfRegisteredApps() async throws {
+        try await TemporaryDirectory.with { directory in
+            var configuration = StoreServerConfiguration(
+                dataDirectory: directory.url.appendingPathComponent("data"), catalogFiles: [], controlPort: 0,
+                sandboxPort: 0, productionPort: 0, storefrontPort: 0)
+            configuration.passwordCost = PasswordCost(rounds: 16)
+            let both = try await StoreAndMerchant.open(
+                configuration, merchant: MerchantSettings(port: 0), now: { Date() },
+                logger: ServeAction.logger(.critical))
+            let verifier = try #require(both.merchant).merchant.verifier
+            #expect(!verifier.takes("com.example.new"))
+            _ = try await both.store.managed.register(
+                "com.example.new", name: nil, sellsInAppPurchases: true, by: "anna")
+            #expect(verifier.takes("com.example.new"))
+            await both.merchant?.close()
+            await both.store.close()
+        }
     }
 
     @Test(arguments: Backend.available)

@@ -142,7 +142,8 @@ struct VisitTests {
                 .decoded(PurchaseResponse.self)
             func list(_ query: String = "") async throws -> [ControlAPI.Transaction] {
                 try await server.control("GET", "/control/v1/sandbox/transactions" + query).decoded(
-                    [ControlAPI.Transaction].self)
+                    ControlAPI.Page<ControlAPI.Transaction>.self
+                ).rows
             }
             // The newest first, of both kinds; an app's list has no items.
             let ids = [product.transaction?.transactionID.description, bought.transactionID.description]

@@ -78,7 +78,8 @@ import Testing
         try await with([Self.app], rating: rating) { finder throws in
             let digest = try #require(Self.app.artwork?.digest)
             let picture = "http://store.test/image/thumb/1000/artwork-0-\(digest)"
-            let devices = SupportedDevices.names(for: [.iPhone, .iPad]).map { "\"\($0)\"" }.joined(separator: ", ")
+            let devices = String(decoding: SupportedDevices.json(for: [.iPhone, .iPad]), as: UTF8.self)
+            #expect(devices.hasPrefix(#"["iPhone5s-iPhone5s", "#) && devices.hasSuffix(#", "iPadMini6-iPadMini6"]"#))
             let expected = """
                 \n\n\n{
                  "resultCount":1,
@@ -88,7 +89,7 @@ import Testing
                 "artworkUrl100":"\(picture)/100x100bb.jpg", \
                 "artistViewUrl":"http://store.test/us/developer/example-works/id900?uo=4", "isGameCenterEnabled":false, \
 
-                "supportedDevices":[\(devices)], "features":["iosUniversal"], "advisories":[], "kind":"software", \
+                "supportedDevices":\(devices), "features":["iosUniversal"], "advisories":[], "kind":"software", \
                 "currency":"USD", "minimumOsVersion":"13.0", "trackCensoredName":"Monkey \\"Photo\\" <\\/b>", \
                 "languageCodesISO2A":["EN", "DE"], "fileSizeBytes":"1234", "formattedPrice":"$0.99", \
                 "contentAdvisoryRating":"4+", "averageUserRatingForCurrentVersion":5, \
@@ -260,9 +261,32 @@ import Testing
         #expect(text.hasPrefix(start) && Double(text) == rating && text.count <= 54)
     }
 
-    @Test(arguments: [(990, "0.99"), (120_000, "120.00"), (0, "0.00"), (1_235, "1.235"), (7_000_000, "7000.00")])
+    @Test(arguments: [
+        (990, "0.99"), (120_000, "120.00"), (0, "0.00"), (1_235, "1.235"), (1_005, "1.005"), (50, "0.05"),
+        (7_000_000, "7000.00"),
+    ])
     func pricesHaveTwoDecimals(_ milliunits: Int64, _ text: String) {
-        #expect(SearchObject.decimal(milliunits) == text)
+        var bytes: [UInt8] = []
+        SearchObject.append(decimal: milliunits, to: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == text)
+    }
+
+    @Test(arguments: [0, 7, 10, 1_400_000_004, Int64.max, Int64.min, -1])
+    func numbersAreWrittenInDecimals(_ number: Int64) {
+        var bytes: [UInt8] = [0x5B]
+        SearchObject.append(number, to: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == "[\(number)")
+    }
+
+    @Test(arguments: [
+        ("", ""), ("/a</b></", "/a<\\/b><\\/"), ("\"\\\n\r\t", #"\"\\\n\r\t"#),
+        ("\u{0}\u{1F}\u{7F}é😀", "\\u0000\\u001f\u{7F}é😀"),
+        ("a\nb\"c", #"a\nb\"c"#), ("<", "<"),
+    ])
+    func textsAreEscaped(_ text: String, _ escaped: String) {
+        var bytes: [UInt8] = []
+        SearchObject.append(text, to: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == "\"\(escaped)\"")
     }
 
     @Test(arguments: [

@@ -78,9 +78,14 @@ struct ServeReport: Encodable {
         let shelf =
             merchantProducts == 0
             ? "The merchant has no products. Add them: \(variable)cornerstore merchant products load FILE\n" : ""
+        let count =
+            switch self.apps.count {
+            case 0: "It has no app yet. Register one: \(variable)cornerstore app register BUNDLE"
+            case 1: "It has one app:"
+            default: "It has \(self.apps.count) apps:"
+            }
         return """
-            \(style.good("The store is running.")) \(self.apps.count == 1 ? "It has one app:" : "It has \(self.apps.count) apps:")
-            \(apps.joined(separator: "\n"))
+            \(style.good("The store is running.")) \(([count] + apps).joined(separator: "\n"))
 
             \(addresses)
 

@@ -180,11 +180,9 @@ struct ServeSettings {
         }
     }
 
+    /// The catalog files; none for a store that only sells managed apps.
     private func catalogFiles() throws -> [CatalogFile] {
         let files = layers.list(.files)
-        guard !files.isEmpty else {
-            throw CommandError(.usage, "No catalog file given. Try: cornerstore serve App.storekit")
-        }
         var arguments = try files.map { name in
             guard let argument = CatalogFileArgument(argument: name) else {
                 throw CommandError(.usage, "“\(Style.printable(name))” is not FILE or FILE=BUNDLE.")

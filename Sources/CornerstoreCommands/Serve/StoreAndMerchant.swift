@@ -25,15 +25,16 @@ struct StoreAndMerchant: Sendable {
     ) async throws -> StoreAndMerchant {
         let store = try await StoreApplication.open(configuration, now: now, logger: logger)
         let apps = Set(store.catalog.value.apps.map(\.bundleID))
-        // Without an app, a merchant cannot accept any purchase.
-        guard let settings, !apps.isEmpty || !settings.productsFiles.isEmpty else {
+        // Without an app, a merchant cannot accept any purchase. A store without files waits for its first managed app.
+        guard let settings, !apps.isEmpty || !settings.productsFiles.isEmpty || configuration.catalogFiles.isEmpty
+        else {
             return StoreAndMerchant(store: store, merchant: nil, listedProducts: 0, logger: logger)
         }
         do {
             let merchant = try await MerchantApplication.open(
                 try settings.configuration(beside: configuration, apps: apps), now: now, logger: logger)
             do {
-                // The merchant also accepts apps that are added to a catalog file later.
+                // The merchant also accepts apps that are added to a catalog file, or registered, later.
                 store.catalog.listen { [verifier = merchant.merchant.verifier] catalog in
                     verifier.take(apps: Set(catalog.apps.map(\.bundleID)))
                 }

@@ -38,7 +38,7 @@ public struct MerchantApplication: Sendable {
     ) async throws -> MerchantApplication {
         let files = try configuration.products()
         let bundleIDs = configuration.bundleIDs.union(files.map(\.bundleID))
-        guard !bundleIDs.isEmpty else {
+        guard !bundleIDs.isEmpty || configuration.mayLackApps else {
             throw MerchantServerError(
                 .invalidConfiguration, "No app is named. Give its bundle id with --bundle-id, or a product file.")
         }

@@ -57,6 +57,8 @@ public struct MerchantServerConfiguration: Sendable {
     public var isBehindProxy: Bool
     /// The limits on connections and bodies, which the servers of a process share.
     public var limits = ServerLimits()
+    /// Whether the merchant may start without an app, because its store tells it of apps later.
+    package var mayLackApps = false
     /// How long a webhook that this process has taken is kept from other processes.
     package var webhookLease = WebhookDelivery.lease
     /// The lowest rate at which a client may upload or download.

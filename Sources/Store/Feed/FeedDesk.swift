@@ -73,8 +73,8 @@ public final class FeedDesk: Sendable {
     /// Whether a feed is being built, and how the last build ended.
     public var state: State { guarded.withLock { $0.state } }
 
-    /// The feed that is due at the store's time: a full one when there is none of this week (from Wednesday on), or
-    /// when links have changed; else the day's incremental one. Nil when all are there.
+    /// The feed that is due at the store's time. A week, which begins on Wednesday, needs a full feed, and so does a
+    /// change of the storefront's address. Each other day needs an incremental feed. Nil when no feed is missing.
     public func due() -> (mode: FeedMode, day: FeedDay)? {
         let (today, base) = (today, base())
         // The address is not known before the storefront's port is open.

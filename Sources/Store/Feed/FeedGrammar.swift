@@ -38,7 +38,7 @@ enum FeedGrammar: Sendable {
         "This feed lists the items of a store that runs on Cornerstore, with their prices and ranks.",
         "The operator of the store gives it to partners, who may load it into databases of their own.",
         "Partners use it to find the numbers of items and to link to the items' pages.",
-        "The operator decides how long the data may be kept, and to whom it may be given.",
+        "The operator decides how long partners may keep the data, and with whom they may share it.",
         "Names, descriptions and pictures belong to the creators of the items.",
         "Prices are the amounts that customers of a storefront paid on the day of the feed.",
         "Ranks count the purchases of the seven days before the day of the feed.",

@@ -9,7 +9,7 @@ final class FeedItems {
     private let tables: Tables?
     private let flat: FeedFlatItems?
     private let names: CollectionNames
-    private let storefronts: [(storefront: Storefront, number: Int64)]
+    private let storefronts: [(storefront: Storefront, number: Int64, hasWholePrices: Bool)]
     /// The positions of storefronts by their country codes.
     private let positions: [String: Int]
     /// The genres of the items so far, by number.
@@ -55,7 +55,7 @@ final class FeedItems {
     ) throws {
         base = order.base
         names = CollectionNames(reader)
-        storefronts = Storefront.all.map { ($0, Int64($0.identifier) ?? 0) }
+        storefronts = Storefront.all.map { ($0, Int64($0.identifier) ?? 0, FeedRows.isWhole($0.currency)) }
         positions = Dictionary(
             Storefront.all.enumerated().map { ($1.countryCode, $0) }, uniquingKeysWith: { first, _ in first })
         var rows: [String: FeedRows] = [:]
@@ -303,16 +303,18 @@ final class FeedItems {
     /// - Parameter nulls: the number of columns after the storefront, which are for other ways of selling.
     private func prices(_ item: CatalogItem, _ row: FeedRows, nulls: Int) throws {
         guard let prices = item.prices else { return }
+        // Most rows of a feed are prices, and most items have one amount for all storefronts.
+        let hasOneAmount = prices.byStorefront.isEmpty && prices.byCurrency.isEmpty
         for index in places(item.availability) {
-            let (storefront, number) = storefronts[index]
-            let price = prices.price(in: storefront)
-            guard price.milliunits <= FeedRows.highestPrice else {
+            let (storefront, number, hasWholePrices) = storefronts[index]
+            let amount = hasOneAmount ? prices.amount : prices.price(in: storefront).milliunits
+            guard amount <= FeedRows.highestPrice else {
                 pricesLeftOut += 1
                 continue
             }
             row.add(item.number)
-            row.add(price)
-            row.add(price.currency)
+            row.addPrice(amount, isWhole: hasWholePrices)
+            row.add(storefront.currency)
             row.add(number)
             row.addNull(nulls)
             try row.end()
@@ -335,15 +337,5 @@ private final class CollectionNames {
             known[number] = name
             return name
         }
-    }
-}
-
-extension ItemIndex.Reader {
-    /// The item with a number; nil when the index has none.
-    func item(_ number: Int64) throws -> CatalogItem? {
-        let statement = try connection.statement("SELECT body FROM items WHERE number = ?1")
-        defer { statement.reset() }
-        try statement.bind(number, at: 1)
-        return try statement.step() ? CatalogItemCoding.item(statement.bytes(0)) : nil
     }
 }

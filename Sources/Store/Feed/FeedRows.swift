@@ -133,11 +133,15 @@ final class FeedRows {
     }
 
     /// Adds a price: `0.99`, and `120` in a currency that has no smaller unit.
-    func add(_ price: Money) {
+    func add(_ price: Money) { addPrice(price.milliunits, isWhole: Self.isWhole(price.currency)) }
+
+    /// Adds a price in milliunits.
+    /// - Parameter isWhole: whether the currency has no smaller unit.
+    func addPrice(_ milliunits: Int64, isWhole: Bool) {
         separate()
-        let (whole, rest) = price.milliunits.quotientAndRemainder(dividingBy: 1000)
+        let (whole, rest) = milliunits.quotientAndRemainder(dividingBy: 1000)
         append(whole)
-        if rest == 0, Self.wholeCurrencies.contains(price.currency) { return }
+        if rest == 0, isWhole { return }
         row.append(UInt8(ascii: "."))
         let digits = Int(rest.magnitude)
         row.append(UInt8(ascii: "0") + UInt8(digits / 100))
@@ -145,7 +149,9 @@ final class FeedRows {
         if digits % 10 != 0 { row.append(UInt8(ascii: "0") + UInt8(digits % 10)) }
     }
 
-    /// The currencies without a smaller unit (ISO 4217) that storefronts charge in.
+    /// Whether a currency has no smaller unit (ISO 4217).
+    static func isWhole(_ currency: String) -> Bool { wholeCurrencies.contains(currency) }
+
     private static let wholeCurrencies: Set<String> = ["CLP", "JPY", "KRW", "VND"]
 
     /// The greatest price that `DECIMAL(9,3)` holds.

@@ -15,6 +15,7 @@ extension Store {
             try new.insert(connection)
             return new
         }
+        changed(.attempts)
         throw recorded.refusal ?? StoreError(.wrongState, "The request was approved meanwhile. Try again.")
     }
 

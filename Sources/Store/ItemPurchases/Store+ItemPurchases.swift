@@ -61,6 +61,7 @@ extension Store {
         let new = ItemPurchase(
             ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)
         let (recorded, parts) = try await record(new, of: item, began, request, by: account)
+        changed(.transactions)
         try await refund(parts, givenBackBy: recorded)
         // Another request bought the item meanwhile. Its payment has another key.
         if recorded.idempotencyKey != request.idempotencyKey, price.milliunits > 0 {
@@ -111,16 +112,6 @@ extension Store {
         }
     }
 
-    /// Returns a page of the purchases of items for the operator, newest first, with 1 to 1,000 purchases.
-    /// - Throws: ``DatabaseError``.
-    public func itemPurchases(
-        before: TransactionID?, accountID: AccountID?, limit: Int
-    ) async throws -> [ItemPurchase] {
-        try await database.read {
-            try ItemPurchases.page(before: before, accountID: accountID, limit: min(max(limit, 1), 1_000), $0)
-        }
-    }
-
     /// The best-selling items of a storefront, by the number of purchases that were not refunded.
     /// - Parameters:
     ///   - first: the first moment that counts, in milliseconds since 1970.
@@ -149,6 +140,7 @@ extension Store {
             }
             return (purchase, isNew)
         }
+        changed(.transactions)
         if purchase.price.milliunits > 0 {
             do {
                 try await processor.refund(purchase.refund)

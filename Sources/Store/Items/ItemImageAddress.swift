@@ -74,14 +74,17 @@ public struct ItemImageAddress: Sendable, Hashable {
 
     /// The path, such as `/image/thumb/123/artwork-0-1f3870be/100x100bb.jpg`.
     public var path: String {
-        let picture =
-            switch picture {
-            case .artwork: "artwork-0"
-            case .screenshot(let index): "screenshot-\(index)"
-            }
         let box = height.map { "\(width)x\($0)bb" } ?? "\(width)x0w"
         let suffix = quality.map { "-\($0)" } ?? ""
-        return "/image/thumb/\(number)/\(picture)-\(digest)/\(box)\(suffix).\(format.rawValue)"
+        return "\(folder)\(box)\(suffix).\(format.rawValue)"
+    }
+
+    /// The part of the path that all sizes share, with the slash at its end.
+    var folder: String {
+        switch picture {
+        case .artwork: "/image/thumb/\(number)/artwork-0-\(digest)/"
+        case .screenshot(let index): "/image/thumb/\(number)/screenshot-\(index)-\(digest)/"
+        }
     }
 
     private static func size(_ name: Substring) -> (width: Int, height: Int?, quality: Int?, format: Format)? {

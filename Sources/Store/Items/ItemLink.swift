@@ -217,7 +217,7 @@ extension ItemLink {
                 } else {
                     word += String(scalar).percentEncoded.utf8
                 }
-            } else if !["'", "\u{2019}", "\u{2BC}"].contains(scalar) {
+            } else if scalar != "'", scalar != "\u{2019}", scalar != "\u{2BC}" {
                 close()
             }
         }

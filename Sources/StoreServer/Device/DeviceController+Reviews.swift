@@ -34,6 +34,7 @@ extension DeviceController {
         stars: Int, title: String?, text: String?, about item: Int64, by account: Account, owns: Bool
     ) async throws -> Review {
         let reviewer = Reviewer(account, in: store.environment)
+        defer { store.changes.record(ChangeTopic(.reviews, nil)) }
         guard let words = try ReviewWords(title: title, text: text) else {
             return try await reviews.rate(item, stars: stars, by: reviewer, owns: owns)
         }

@@ -90,7 +90,7 @@ public struct ItemPages: Sendable {
     func page(finding term: String, from offset: Int, in storefront: Storefront) throws -> ItemsPage {
         let search = ItemSearch(
             term: term, storefront: storefront, kinds: Set(ItemKind.allCases), offset: offset, limit: Self.listed + 1)
-        let found = try term.isEmpty ? first(storefront) : index.value.items(index.value.search(search))
+        let found = try term.isEmpty ? first(storefront) : index.value.items(search)
         let more = found.count > Self.listed
         let query = "/find?term=\(term.percentEncoded)&offset=\(offset + Self.listed)"
         return ItemsPage(

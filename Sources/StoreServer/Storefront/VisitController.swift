@@ -166,6 +166,7 @@ struct VisitController: Sendable {
             } else {
                 _ = try await reviews.rate(number, stars: stars, by: place.reviewer, owns: owns)
             }
+            stores.first?.changes.record(ChangeTopic(.reviews, nil))
         } catch let error as StoreError {
             let code = error.code.rawValue
             return Self.back(place, problem: Self.problems[code] == nil ? "words" : code)

@@ -15,9 +15,19 @@ enum CatalogItemCoding {
     }
 
     static func item(_ bytes: [UInt8]) throws -> CatalogItem {
+        guard let item = try item(bytes, for: nil) else { throw Damaged() }
+        return item
+    }
+
+    /// The item, if the filters of a search allow it. What they compare comes first in the form, because a search reads
+    /// many more items than it finds.
+    /// - Returns: nil for an item that the filters refuse.
+    static func item(_ bytes: [UInt8], for search: ItemSearch?) throws -> CatalogItem? {
         try bytes.withUnsafeBufferPointer { buffer in
             var reader = ItemReader(bytes: buffer)
-            let item = try reader.item()
+            let facets = try reader.facets()
+            if let search, !facets.areAllowed(by: search) { return nil }
+            let item = try reader.item(facets)
             guard reader.isAtEnd else { throw Damaged() }
             return item
         }
@@ -31,9 +41,11 @@ private struct ItemWriter {
 
     mutating func write(_ item: CatalogItem) {
         write(item.number)
-        write(item.kind.rawValue)
+        write(choice: item.kind)
+        write(item.platforms) { $0.write(choice: $1) }
+        write(choice: item.explicitness)
+        write(item.availability)
         write(item.bundleID?.rawValue)
-        write(item.platforms) { $0.write($1.rawValue) }
         write(item.creator.number)
         write(item.creator.name)
         write(item.seller)
@@ -60,16 +72,14 @@ private struct ItemWriter {
         write(item.releaseDate)
         write(optional: item.artwork) { $0.write($1) }
         write(item.screenshots) { writer, screenshot in
-            writer.write(screenshot.platform.rawValue)
+            writer.write(choice: screenshot.platform)
             writer.write(screenshot.picture)
         }
         write(optional: item.preview) { $0.write($1) }
         write(optional: item.file) { $0.write($1) }
         write(optional: item.prices) { $0.write($1) }
-        write(item.availability)
         write(item.contentRating)
         write(item.advisories) { $0.write($1) }
-        write(item.explicitness.rawValue)
         write(item.minimumSystemVersion)
         write(item.languages) { $0.write($1) }
         write(item.relatedItems) { $0.write($1) }
@@ -80,6 +90,11 @@ private struct ItemWriter {
             writer.write(Int64(place.track))
         }
         write(optional: item.duration) { $0.write($1) }
+    }
+
+    /// Writes the place of a choice among all choices of its type.
+    private mutating func write<Choice: CaseIterable & Equatable>(choice: Choice) {
+        bytes.append(UInt8(Choice.allCases.enumerated().first { $0.element == choice }?.offset ?? 0))
     }
 
     private mutating func write(_ picture: ItemPicture) {
@@ -158,11 +173,31 @@ private struct ItemReader {
 
     var isAtEnd: Bool { index == bytes.count }
 
-    mutating func item() throws -> CatalogItem {
-        let number = try number()
-        let kind: ItemKind = try choice()
+    private static let kinds = ItemKind.allCases
+    private static let platforms = ItemPlatform.allCases
+    private static let explicitnesses = ItemExplicitness.allCases
+
+    /// What the filters of searches compare.
+    struct Facets {
+        var number: Int64
+        var kind: ItemKind
+        var platforms: [ItemPlatform]
+        var explicitness: ItemExplicitness
+        var availability: CatalogAvailability
+
+        func areAllowed(by search: ItemSearch) -> Bool {
+            search.allows(kind, platforms, explicitness) && availability.includes(search.storefront)
+        }
+    }
+
+    mutating func facets() throws -> Facets {
+        Facets(
+            number: try number(), kind: try choice(Self.kinds), platforms: try list { try $0.choice(Self.platforms) },
+            explicitness: try choice(Self.explicitnesses), availability: try availability())
+    }
+
+    mutating func item(_ facets: Facets) throws -> CatalogItem {
         let bundleID = try optionalText().map { BundleID($0) }
-        let platforms: [ItemPlatform] = try list { try $0.choice() }
         let creator = ItemCreator(number: try self.number(), name: try text())
         let (seller, sellerURL, supportURL) = (try optionalText(), try optionalText(), try optionalText())
         let genres = try list { ItemGenre(number: try $0.number(), name: try $0.text()) }
@@ -177,14 +212,18 @@ private struct ItemReader {
                 notes: try $0.list { ItemNote(locale: try $0.text(), text: try $0.text()) })
         }
         return CatalogItem(
-            number: number, kind: kind, bundleID: bundleID, platforms: platforms, creator: creator, seller: seller,
+            number: facets.number, kind: facets.kind, bundleID: bundleID, platforms: facets.platforms, creator: creator,
+            seller: seller,
             sellerURL: sellerURL, supportURL: supportURL, genres: genres, texts: texts, versions: versions,
             releaseDate: try self.number(), artwork: try optional { try $0.picture() },
-            screenshots: try list { ItemScreenshot(platform: try $0.choice(), picture: try $0.picture()) },
+            screenshots: try list {
+                ItemScreenshot(platform: try $0.choice(Self.platforms), picture: try $0.picture())
+            },
             preview: try optional { try $0.file() }, file: try optional { try $0.file() },
-            prices: try optional { try $0.prices() }, availability: try availability(),
-            contentRating: try optionalText(), advisories: try list { try $0.text() }, explicitness: try choice(),
-            minimumSystemVersion: try optionalText(), languages: try list { try $0.text() },
+            prices: try optional { try $0.prices() }, availability: facets.availability,
+            contentRating: try optionalText(), advisories: try list { try $0.text() },
+            explicitness: facets.explicitness, minimumSystemVersion: try optionalText(),
+            languages: try list { try $0.text() },
             relatedItems: try list { try $0.number() }, copyright: try optionalText(),
             place: try optional {
                 ItemPlace(collection: try $0.number(), disc: Int(try $0.number()), track: Int(try $0.number()))
@@ -205,22 +244,32 @@ private struct ItemReader {
     }
 
     private mutating func amounts() throws -> [String: Int64] {
-        let pairs = try list { (try $0.text(), try $0.number()) }
-        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+        let count = try self.count()
+        var amounts = [String: Int64](minimumCapacity: count)
+        for _ in 0..<count { amounts[try text()] = try number() }
+        return amounts
     }
 
     private mutating func availability() throws -> CatalogAvailability {
         switch try byte() {
         case 0: .everywhere
-        case 1: .only(Set(try list { try $0.text() }))
-        case 2: .except(Set(try list { try $0.text() }))
+        case 1: .only(try countries())
+        case 2: .except(try countries())
         default: throw CatalogItemCoding.Damaged()
         }
     }
 
-    private mutating func choice<Choice: RawRepresentable<String>>() throws -> Choice {
-        guard let choice = Choice(rawValue: try text()) else { throw CatalogItemCoding.Damaged() }
-        return choice
+    private mutating func countries() throws -> Set<String> {
+        let count = try self.count()
+        var countries = Set<String>(minimumCapacity: count)
+        for _ in 0..<count { countries.insert(try text()) }
+        return countries
+    }
+
+    private mutating func choice<Choice>(_ choices: [Choice]) throws -> Choice {
+        let place = Int(try byte())
+        guard place < choices.count else { throw CatalogItemCoding.Damaged() }
+        return choices[place]
     }
 
     private mutating func byte() throws -> UInt8 {
@@ -260,12 +309,19 @@ private struct ItemReader {
         try byte() == 0 ? nil : try body(&self)
     }
 
-    private mutating func list<Element>(_ body: (inout ItemReader) throws -> Element) throws -> [Element] {
+    /// The number of elements of a list.
+    private mutating func count() throws -> Int {
         let count = try unsigned()
         // Every element takes at least a byte.
         guard count <= UInt64(bytes.count - index) else { throw CatalogItemCoding.Damaged() }
+        return Int(count)
+    }
+
+    private mutating func list<Element>(_ body: (inout ItemReader) throws -> Element) throws -> [Element] {
+        let count = try self.count()
+        guard count > 0 else { return [] }
         var elements: [Element] = []
-        elements.reserveCapacity(Int(count))
+        elements.reserveCapacity(count)
         for _ in 0..<count { elements.append(try body(&self)) }
         return elements
     }

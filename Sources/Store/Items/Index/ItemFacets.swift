@@ -76,15 +76,6 @@ struct ItemFacets {
         return (required, excluded)
     }
 
-    /// Whether a search finds the item, as the words of ``expression(of:common:)`` decide it.
-    func allows(_ search: ItemSearch) -> Bool {
-        guard search.kinds.contains(item.kind), search.includesExplicit || item.explicitness != .explicit,
-            item.availability.includes(search.storefront)
-        else { return false }
-        guard item.kind == .app, let platforms = search.platforms else { return true }
-        return item.platforms.contains { platforms.contains($0) }
-    }
-
     /// The properties as a text beside a name: `x` for explicit, the systems' first letters, and the countries after
     /// `+` (only these) or `-` (all but these).
     var text: String {
@@ -117,5 +108,14 @@ struct ItemFacets {
         case .iPad: "p"
         case .mac: "m"
         }
+    }
+}
+
+extension ItemSearch {
+    /// Whether the search finds items with these properties, as ``ItemFacets/expression(of:common:)`` decides it.
+    func allows(_ kind: ItemKind, _ platforms: [ItemPlatform], _ explicitness: ItemExplicitness) -> Bool {
+        guard kinds.contains(kind), includesExplicit || explicitness != .explicit else { return false }
+        guard kind == .app, let wanted = self.platforms else { return true }
+        return platforms.contains { wanted.contains($0) }
     }
 }

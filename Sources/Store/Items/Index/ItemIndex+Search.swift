@@ -12,6 +12,15 @@ extension ItemIndex {
         try self.search(search, comparing: Self.mostCompared)
     }
 
+    /// The items that a search finds, in the order of ``search(_:)``.
+    /// - Throws: `SQLiteError` when the file cannot be read.
+    public func items(_ search: ItemSearch) throws -> [CatalogItem] {
+        try read { reader in
+            let results = try results(search, comparing: Self.mostCompared, reader)
+            return try results.numbersOfPage.compactMap { try results.items[$0] ?? reader.item($0) }
+        }
+    }
+
     /// The most matches of a group that are read and compared with the search's filters one by one.
     ///
     /// Most terms have few matches, and reading them takes microseconds each. To intersect them with the words of the
@@ -20,19 +29,21 @@ extension ItemIndex {
 
     /// Finds items, and reads at most `most` matches of each group before it leaves the filters to the index.
     func search(_ search: ItemSearch, comparing most: Int) throws -> [Int64] {
+        try read { try Array(results(search, comparing: most, $0).numbersOfPage) }
+    }
+
+    private func results(_ search: ItemSearch, comparing most: Int, _ reader: Reader) throws -> ItemSearchResults {
+        var results = ItemSearchResults(search)
         guard search.limit > 0, search.offset >= 0, search.offset < ItemSearch.deepest, !search.kinds.isEmpty else {
-            return []
+            return results
         }
-        return try read { reader in
-            var results = ItemSearchResults(needed: min(search.offset + search.limit, ItemSearch.deepest))
-            if [.all, .name].contains(search.field) { try addNames(search, reader, to: &results) }
-            let words = reader.words.words(ofTerm: search.term, limit: ItemSearch.mostWords)
-            for group in Self.groups(search, words) where !results.areEnough {
-                if try addFirst(most, group, search, reader, to: &results) { continue }
-                try add(group, search, reader, to: &results)
-            }
-            return Array(results.numbers.dropFirst(search.offset).prefix(search.limit))
+        if [.all, .name].contains(search.field) { try addNames(search, reader, to: &results) }
+        let words = reader.words.words(ofTerm: search.term, limit: ItemSearch.mostWords)
+        for group in Self.groups(search, words) where !results.areEnough {
+            if try addFirst(most, group, search, reader, to: &results) { continue }
+            try add(group, search, reader, to: &results)
         }
+        return results
     }
 
     /// The most names that one search compares with the start of its term, of each kind.
@@ -97,47 +108,70 @@ extension ItemIndex {
     private func addFirst(
         _ most: Int, _ group: String, _ search: ItemSearch, _ reader: Reader, to results: inout ItemSearchResults
     ) throws -> Bool {
-        let statement = try reader.connection.statement(
-            """
-            SELECT items.body FROM words CROSS JOIN items ON items.number = words.rowid
-            WHERE words MATCH ?1 ORDER BY words.rowid
-            """)
+        let statement = try reader.connection.statement(Self.matches)
         defer { statement.reset() }
         try statement.bind(group, at: 1)
         var compared = 0
         while !results.areEnough {
             guard try statement.step() else { return true }
+            let number = statement.int64(0)
+            // The items of a group match the groups after it as well.
+            if results.knows(number) { continue }
             guard compared < most else { return false }
             compared += 1
-            let item = try CatalogItemCoding.item(statement.bytes(0))
-            if ItemFacets(item).allows(search) { results.add(item.number) }
+            if let item = try reader.item(number, for: search) { results.add(item) } else { results.refuse(number) }
         }
         return true
     }
+
+    private static let matches = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid"
 
     private func add(
         _ group: String, _ search: ItemSearch, _ reader: Reader, to results: inout ItemSearchResults
     ) throws {
         let (required, excluded) = ItemFacets.expression(of: search, common: reader.commonCountries)
         let all = ([group] + required).joined(separator: " AND ")
-        let statement = try reader.connection.statement("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid")
+        let statement = try reader.connection.statement(Self.matches)
         defer { statement.reset() }
         try statement.bind("(\(all)) NOT (\(excluded.joined(separator: " OR ")))", at: 1)
         while !results.areEnough, try statement.step() { results.add(statement.int64(0)) }
     }
 }
 
-/// The numbers found so far, each once.
+/// The items found so far, each once.
 private struct ItemSearchResults {
-    let needed: Int
+    private let page: Range<Int>
+    /// The numbers of the items found, in order.
     private(set) var numbers: [Int64] = []
+    /// Those of the page's items that were read.
+    private(set) var items: [Int64: CatalogItem] = [:]
+    /// The numbers of the items found, and of those that the filters refuse.
     private var known: Set<Int64> = []
 
-    init(needed: Int) { self.needed = needed }
+    /// Creates the results of a search that has found nothing yet.
+    init(_ search: ItemSearch) {
+        let start = min(max(search.offset, 0), ItemSearch.deepest)
+        page = start..<min(start + max(search.limit, 0), ItemSearch.deepest)
+    }
+
+    /// The number of items that fill all pages up to the one asked for.
+    var needed: Int { page.upperBound }
 
     var areEnough: Bool { numbers.count >= needed }
+
+    func knows(_ number: Int64) -> Bool { known.contains(number) }
 
     mutating func add(_ number: Int64) {
         if !areEnough, known.insert(number).inserted { numbers.append(number) }
     }
+
+    mutating func add(_ item: CatalogItem) {
+        if numbers.count >= page.lowerBound { items[item.number] = item }
+        add(item.number)
+    }
+
+    mutating func refuse(_ number: Int64) { known.insert(number) }
+
+    /// The numbers on the page that the search asks for.
+    var numbersOfPage: ArraySlice<Int64> { numbers.dropFirst(page.lowerBound) }
 }

@@ -15,7 +15,7 @@ public final class ItemIndex: Sendable {
     public let digest: String
 
     /// The version of the file's tables, texts and codes. Files of another version are built again.
-    static let formatVersion: Int64 = 2
+    static let formatVersion: Int64 = 3
 
     /// Builds an index file. It is complete and on the disk when this returns; a failure leaves an older file in place.
     /// - Parameters:
@@ -48,8 +48,9 @@ public final class ItemIndex: Sendable {
         let commonCountries: Set<String>
         var words = SearchWords()
 
-        init(_ file: String) throws {
-            connection = try SQLiteConnection(path: file, .readOnly, cache: 8 << 10)
+        /// - Parameter cache: the memory for pages, in KiB. Searches read the index's upper pages again and again.
+        init(_ file: String, cache: Int = 24 << 10) throws {
+            connection = try SQLiteConnection(path: file, .readOnly, cache: cache)
             let about = try connection.prepare("SELECT version, digest FROM about")
             guard try about.step(), about.int64(0) == ItemIndex.formatVersion else {
                 throw SQLiteError(.damaged, "\(file) is not an item index of this version of Cornerstore")
@@ -76,7 +77,7 @@ public final class ItemIndex: Sendable {
 
     /// Connections for a caller that reads for minutes. They keep reading this index after its file was removed.
     /// - Throws: `SQLiteError` `unavailable` when the file was removed before.
-    func readers(_ count: Int) throws -> [Reader] { try (0..<count).map { _ in try Reader(file) } }
+    func readers(_ count: Int) throws -> [Reader] { try (0..<count).map { _ in try Reader(file, cache: 4 << 10) } }
 
     // MARK: Look-ups
 
@@ -190,6 +191,16 @@ extension SQLiteStatement {
             if try isWanted(item) { found.append(try item()) }
         }
         return found
+    }
+}
+
+extension ItemIndex.Reader {
+    /// The item with a number, if a search's filters allow it; nil when the index has no such item.
+    func item(_ number: Int64, for search: ItemSearch? = nil) throws -> CatalogItem? {
+        let statement = try connection.statement("SELECT body FROM items WHERE number = ?1")
+        defer { statement.reset() }
+        try statement.bind(number, at: 1)
+        return try statement.step() ? CatalogItemCoding.item(statement.bytes(0), for: search) : nil
     }
 }
 

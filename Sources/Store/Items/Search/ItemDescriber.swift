@@ -84,7 +84,7 @@ struct ItemDescriber {
         object.add("artistViewUrl", creatorLink(item.creator, .app, isMac: isMac))
         if !isMac {
             object.add("isGameCenterEnabled", false)
-            object.add("supportedDevices", SupportedDevices.names(for: item.platforms))
+            object.add("supportedDevices", json: SupportedDevices.json(for: item.platforms))
             object.add(
                 "features", item.platforms.contains(.iPhone) && item.platforms.contains(.iPad) ? ["iosUniversal"] : [])
             object.add("advisories", item.advisories)
@@ -155,7 +155,7 @@ struct ItemDescriber {
         let view = link(item, text.name)
         if collection != nil { object.add("collectionViewUrl", view) }
         object.add("trackViewUrl", view)
-        if item.preview != nil { object.add("previewUrl", ItemPreviewAddress.path(of: item).map { base + $0 }) }
+        if let path = ItemPreviewAddress.path(of: item) { object.add("previewUrl", base, path) }
         artwork(item, [30, 60, 100], &object)
         let price = item.price(in: storefront)
         if let collection {
@@ -272,17 +272,16 @@ struct ItemDescriber {
 
     /// Every item has artwork addresses, because clients require them. The storefront draws artwork for items without.
     private func artwork(_ item: CatalogItem, _ sizes: [Int], _ object: inout SearchObject) {
-        var address = item.anyArtworkAddress(100)
+        let folder = base + item.anyArtworkAddress(100).folder
         for size in sizes {
-            let name: StaticString =
+            let (name, file): (StaticString, String) =
                 switch size {
-                case 30: "artworkUrl30"
-                case 60: "artworkUrl60"
-                case 512: "artworkUrl512"
-                default: "artworkUrl100"
+                case 30: ("artworkUrl30", "30x30bb.jpg")
+                case 60: ("artworkUrl60", "60x60bb.jpg")
+                case 512: ("artworkUrl512", "512x512bb.jpg")
+                default: ("artworkUrl100", "100x100bb.jpg")
                 }
-            (address.width, address.height) = (size, size)
-            object.add(name, base + address.path)
+            object.add(name, folder, file)
         }
     }
 
@@ -296,7 +295,7 @@ struct ItemDescriber {
 
     /// Adds the parameters that Apple's search adds to its links.
     private func origin(_ link: String, _ isMac: Bool) -> String {
-        link + (link.contains("?") ? "&" : "?") + (isMac ? "mt=12&uo=4" : "uo=4")
+        link + (link.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + (isMac ? "mt=12&uo=4" : "uo=4")
     }
 
     private static func date(_ milliseconds: Int64) -> String {
@@ -336,9 +335,20 @@ public enum ItemPreviewAddress {
 
 /// The devices that answers name for an app, in Apple's form `NAME-NAME`.
 enum SupportedDevices {
-    static func names(for platforms: [ItemPlatform]) -> [String] {
-        (platforms.contains(.iPhone) ? phones : []) + (platforms.contains(.iPad) ? tablets : [])
+    /// The names as a JSON array. It is as long as the rest of an app's object, and there are only four.
+    static func json(for platforms: [ItemPlatform]) -> [UInt8] {
+        switch (platforms.contains(.iPhone), platforms.contains(.iPad)) {
+        case (true, true): all
+        case (true, false): onlyPhones
+        case (false, true): onlyTablets
+        case (false, false): none
+        }
     }
+
+    private static let all = SearchObject.json(phones + tablets)
+    private static let onlyPhones = SearchObject.json(phones)
+    private static let onlyTablets = SearchObject.json(tablets)
+    private static let none = SearchObject.json([])
 
     private static let phones = twice([
         "iPhone5s", "iPhone6", "iPhone6Plus", "iPhone6s", "iPhone6sPlus", "iPhoneSE", "iPhone7", "iPhone7Plus",

@@ -34,7 +34,7 @@ public struct ItemFinder: Sendable {
             let search = ItemSearch(
                 term: term, storefront: request.storefront, kinds: request.kinds, platforms: request.platforms,
                 field: field, includesExplicit: request.includesExplicit, offset: request.offset, limit: request.limit)
-            return try index.items(index.search(search)).map { try describer.object($0) }
+            return try index.items(search).map { try describer.object($0) }
         }
     }
 
@@ -132,7 +132,7 @@ public struct ItemFinder: Sendable {
             term: term, storefront: request.storefront, kinds: request.kinds, field: .creator,
             includesExplicit: request.includesExplicit, limit: 1_000)
         var known: Set<Int64> = []
-        let found = try index.items(index.search(search)).filter { known.insert($0.creator.number).inserted }
+        let found = try index.items(search).filter { known.insert($0.creator.number).inserted }
         return found.dropFirst(request.offset).prefix(request.limit).map { describer.object($0.creator, of: $0) }
     }
 }

@@ -21,10 +21,27 @@ struct SearchObject {
         finish(name, start)
     }
 
+    /// Adds a text of two parts, such as a base URL and a path.
+    mutating func add(_ name: StaticString, _ first: String, _ rest: String) {
+        let start = begin(name)
+        bytes.append(UInt8(ascii: "\""))
+        Self.appendPart(first, to: &bytes)
+        Self.appendPart(rest, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+        finish(name, start)
+    }
+
+    /// Adds a value that is JSON already.
+    mutating func add(_ name: StaticString, json: [UInt8]) {
+        let start = begin(name)
+        bytes += json
+        finish(name, start)
+    }
+
     mutating func add(_ name: StaticString, _ number: Int64?) {
         guard let number else { return }
         _ = begin(name)
-        bytes += String(number).utf8
+        Self.append(number, to: &bytes)
     }
 
     mutating func add(_ name: StaticString, _ flag: Bool) {
@@ -33,14 +50,18 @@ struct SearchObject {
     }
 
     mutating func add(_ name: StaticString, _ texts: [String]) {
-        let start = begin(name)
-        bytes.append(UInt8(ascii: "["))
+        add(name, json: Self.json(texts))
+    }
+
+    /// A JSON array of texts.
+    static func json(_ texts: [String]) -> [UInt8] {
+        var bytes: [UInt8] = [UInt8(ascii: "[")]
         for (index, text) in texts.enumerated() {
             if index > 0 { bytes += ", ".utf8 }
-            Self.append(text, to: &bytes)
+            append(text, to: &bytes)
         }
         bytes.append(UInt8(ascii: "]"))
-        finish(name, start)
+        return bytes
     }
 
     mutating func add(_ name: StaticString, numbers: [Int64]) {
@@ -53,7 +74,7 @@ struct SearchObject {
     mutating func add(_ name: StaticString, price: Money?) {
         guard let price else { return }
         _ = begin(name)
-        bytes += Self.decimal(price.milliunits).utf8
+        Self.append(decimal: price.milliunits, to: &bytes)
     }
 
     /// The price of something that is not sold that way: `-1.00`.
@@ -68,10 +89,13 @@ struct SearchObject {
         bytes += Self.expansion((rating * 100_000).rounded() / 100_000).utf8
     }
 
-    static func decimal(_ milliunits: Int64) -> String {
+    static func append(decimal milliunits: Int64, to bytes: inout [UInt8]) {
         let (units, thousandths) = milliunits.quotientAndRemainder(dividingBy: 1000)
-        let digits = String(thousandths + 1000).dropFirst()
-        return "\(units).\(digits.last == "0" ? digits.dropLast() : digits)"
+        append(units, to: &bytes)
+        bytes.append(UInt8(ascii: "."))
+        let digits = UInt64(thousandths.magnitude)
+        for digit in [digits / 100, digits / 10 % 10] { bytes.append(UInt8(ascii: "0") + UInt8(digit)) }
+        if digits % 10 > 0 { bytes.append(UInt8(ascii: "0") + UInt8(digits % 10)) }
     }
 
     /// All decimals of a binary number below 10. There are at most 52.
@@ -102,27 +126,50 @@ struct SearchObject {
         }
     }
 
+    /// Writes a number's digits.
+    static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        let start = bytes.count
+        var rest = number.magnitude
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
+    }
+
     /// Writes a JSON string. `</` is written `<\/`; other slashes stay.
     static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
-        var previous: UInt8 = 0
-        for byte in text.utf8 {
+        appendPart(text, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func appendPart(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { appendPart($0, to: &bytes) }
+    }
+
+    /// Copies the stretches between the bytes that JSON escapes: an answer has 100 kB of them.
+    private static func appendPart(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+        var copied = 0
+        for (index, byte) in text.enumerated() where isEscaped[Int(byte)] {
+            if byte == UInt8(ascii: "/"), index == 0 || text[index - 1] != UInt8(ascii: "<") { continue }
+            bytes += text[copied..<index]
+            copied = index + 1
+            bytes.append(UInt8(ascii: "\\"))
             switch byte {
-            case UInt8(ascii: "\""): bytes += "\\\"".utf8
-            case UInt8(ascii: "\\"): bytes += "\\\\".utf8
-            case UInt8(ascii: "/") where previous == UInt8(ascii: "<"): bytes += "\\/".utf8
-            case 0x0A: bytes += "\\n".utf8
-            case 0x0D: bytes += "\\r".utf8
-            case 0x09: bytes += "\\t".utf8
-            case 0..<0x20:
-                let digits = String(byte, radix: 16)
-                bytes += "\\u00".utf8
-                if digits.utf8.count == 1 { bytes.append(UInt8(ascii: "0")) }
-                bytes += digits.utf8
+            case 0x0A: bytes.append(UInt8(ascii: "n"))
+            case 0x0D: bytes.append(UInt8(ascii: "r"))
+            case 0x09: bytes.append(UInt8(ascii: "t"))
+            case 0..<0x20: bytes += "u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8
             default: bytes.append(byte)
             }
-            previous = byte
         }
-        bytes.append(UInt8(ascii: "\""))
+        bytes += text[copied...]
+    }
+
+    private static let isEscaped: [Bool] = (0..<256).map {
+        $0 < 0x20 || [UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/")].contains(UInt8($0))
     }
 }
