@@ -253,6 +253,19 @@ import Testing
         }
     }
 
+    @Test func eventsOfCommandsAreListedInTheirOrder() async throws {
+        try await with(.sqlite) { shop in
+            #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
+            for number in 1...6 {
+                let line = "adjust ann --give \(number) --currency gold"
+                #expect(await shop.run(line, webhook: "http://127.0.0.1:1/hook").status == 0)
+            }
+            let json = await shop.run("webhooks list --json").output
+            let times = try JSONDecoder().decode(WebhookEventList.self, from: Data(json.utf8)).events.map(\.createdAt)
+            #expect(times.count == 6 && times == times.sorted(by: >))
+        }
+    }
+
     @Test(arguments: Backend.available) func usersPurchasesAndKeysAreListed(_ backend: Backend) async throws {
         try await with(backend) { shop in
             #expect(await shop.run("key make backend --scope users --scope keys").status == 0)

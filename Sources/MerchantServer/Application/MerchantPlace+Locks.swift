@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Merchant
 import ServerSupport
+import StoreWire
 
 /// Locks between the processes that use a merchant's place.
 extension MerchantPlace {
@@ -65,7 +66,9 @@ extension MerchantPlace {
             at: self, stores: [], bundleIDs: [],
             policy: MerchantPolicy(sendsWebhooks: sendsWebhooks, joinsEnvironments: joinsEnvironments),
             blobs: { try blobs(bucket, makesFolder: false, now: { Date() }) },
-            now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }, makeID: { UUID() }, logger: logger)
+            now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) },
+            // Webhook events are listed in the order of their identifiers.
+            makeID: { UUID(timeOrdered: Date(), chance: UUID()) }, logger: logger)
         do {
             let result = try await body(merchant)
             await merchant.close()
