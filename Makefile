@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help build test test-browser demo serve bench soak fuzz format lint docs pages clean
+.PHONY: help build test test-browser screens demo serve bench soak fuzz format lint docs pages clean
 .PHONY: packages packages-test packages-browser packages-bench packages-soak packages-fuzz
 
 SWIFT ?= swift
@@ -34,7 +34,7 @@ KILL_WIDTH := 3
 # thread at each step. So these suites run first, on their own.
 COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWireTests)[.]
 
-# The storefront's pages in a browser, on the built cornerstore.
+# The storefront's and the console's pages in a browser, on the built cornerstore.
 BROWSER_TESTS = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser python3 -m pytest Tests/Browser
 
 # No test kills PostgreSQL, so the server need not wait for the disk.
@@ -58,9 +58,13 @@ test: packages-test lint ## check the style and the links, then run all tests; s
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(KILL_WIDTH) scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 	$(BROWSER_TESTS)
 
-test-browser: packages-browser ## test the storefront's pages in a browser; ARGS adds options of pytest
+test-browser: packages-browser ## test the storefront's and the console's pages in a browser; ARGS adds options of pytest
 	$(SWIFT) build --product cornerstore
 	$(BROWSER_TESTS) $(ARGS)
+
+screens: packages-browser ## take the documentation's pictures of the console again
+	$(SWIFT) build --product cornerstore
+	CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser python3 Tests/Browser/screens.py
 
 demo: packages ## show the sample apps, a store and a merchant at work; ONCE=1 stops at the end
 	$(SWIFT) build --product monkey-credits

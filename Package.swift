@@ -121,6 +121,26 @@ let package = Package(
             resources: [.embedInCode("Files")],
             swiftSettings: strict
         ),
+        .target(
+            name: "Console",
+            dependencies: [
+                "ConsolePages",
+                "ControlWire",
+                "CornerstoreEncoding",
+                "HTTPSupport",
+                "MerchantWire",
+                "ServerSupport",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Database",
@@ -337,6 +357,7 @@ let package = Package(
             name: "CornerstoreCommands",
             dependencies: [
                 "BlobStorage",
+                "Console",
                 "ContentDownloads",
                 "ContentPackages",
                 "ControlWire",
@@ -460,7 +481,8 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "BlobStorage", "Database", "Store", "StoreReceipts", "StoreWire", "TestSupport",
+                "BlobStorage", "CornerstoreEncoding", "Database", "Store", "StoreReceipts", "StoreWire",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict
@@ -515,6 +537,20 @@ let package = Package(
                 "MerchantServer", "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
                 "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "cross-promotion",
                 "monkey-credits", "photo-filters", "server-books",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "Console", "ConsolePages", "ControlWire", "CornerstoreCommands", "HTTPSupport",
+                "MerchantWire", "Store", "StoreServer", "StoreWire", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),

@@ -29,7 +29,7 @@ struct StoreProcess: Sendable {
 
     static func arguments(catalog: String, data: URL) -> [String] {
         // The merchant is measured in a process of its own.
-        ["serve", catalog, "--data", data.path, "--no-merchant"] + ports.flatMap { [$0, "0"] }
+        ["serve", catalog, "--data", data.path, "--no-merchant", "--no-console"] + ports.flatMap { [$0, "0"] }
     }
 
     /// The flags that choose ports; 0 is any free one.

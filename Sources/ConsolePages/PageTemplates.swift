@@ -20,6 +20,10 @@ private struct FramedPage: MustacheParent {
 
     func child(named name: String) -> Any? {
         for object in [page, frame] {
+            if let part = object as? any MustacheParent {
+                if let child = part.child(named: name) { return child }
+                continue
+            }
             guard let child = Mirror(reflecting: object).children.first(where: { $0.label == name })?.value else {
                 continue
             }
@@ -36,8 +40,14 @@ public struct PageTemplates: Sendable {
     public static let embedded = Result { try PageTemplates(files: files) }
 
     private let library: MustacheLibrary
-    /// The style sheet of all pages.
+    /// The style sheet of the storefront's pages.
     public let stylesheet: Asset
+    /// The style sheet of the console's pages.
+    public let consoleStylesheet: Asset
+    /// The script of the console's pages.
+    public let consoleScript: Asset
+    /// The console's icon.
+    public let consoleIcon: Asset
 
     /// A file that pages refer to by an address that changes with the file.
     public struct Asset: Sendable {
@@ -45,6 +55,16 @@ public struct PageTemplates: Sendable {
         public let path: String
         /// The file's content.
         public let bytes: [UInt8]
+        /// The content's type.
+        public let type: String
+
+        /// Names the file after its digest.
+        init(_ name: String, _ ending: String, _ type: String, _ bytes: [UInt8]) {
+            let digest = SHA256.hash(data: bytes).prefix(8).map { String(Int($0) + 256, radix: 16).dropFirst() }
+            path = "/assets/\(name)-\(digest.joined()).\(ending)"
+            self.bytes = bytes
+            self.type = type
+        }
     }
 
     /// A template that is missing or cannot be parsed: a mistake of the program.
@@ -60,6 +80,11 @@ public struct PageTemplates: Sendable {
         "note.mustache": PackageResources.note_mustache, "confirm.mustache": PackageResources.confirm_mustache,
         "tile.mustache": PackageResources.tile_mustache,
         "review.mustache": PackageResources.review_mustache, "style.css": PackageResources.style_css,
+        "tokens.css": PackageResources.tokens_css, "console.css": PackageResources.console_css,
+        "console.js": PackageResources.console_js, "console.svg": PackageResources.console_svg,
+        "console.mustache": PackageResources.console_mustache, "section.mustache": PackageResources.section_mustache,
+        "table.mustache": PackageResources.table_mustache, "form.mustache": PackageResources.form_mustache,
+        "button.mustache": PackageResources.button_mustache, "code.mustache": PackageResources.code_mustache,
     ]
 
     /// Parses templates.
@@ -70,9 +95,25 @@ public struct PageTemplates: Sendable {
             try library.register(String(decoding: bytes, as: UTF8.self), named: String(name.dropLast(9)))
         }
         self.library = library
-        let style = files["style.css"] ?? []
-        let digest = SHA256.hash(data: style).prefix(8).map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
-        stylesheet = Asset(path: "/assets/style-\(digest).css", bytes: style)
+        let tokens = files["tokens.css"] ?? []
+        let css = "text/css; charset=utf-8"
+        stylesheet = Asset("style", "css", css, tokens + (files["style.css"] ?? []))
+        consoleStylesheet = Asset("console", "css", css, tokens + (files["console.css"] ?? []))
+        consoleScript = Asset("console", "js", "text/javascript; charset=utf-8", files["console.js"] ?? [])
+        consoleIcon = Asset("console", "svg", "image/svg+xml", files["console.svg"] ?? [])
+    }
+
+    /// Reads the files of a folder instead of the embedded ones, for those who change them.
+    /// - Throws: ``Failure`` when a file is missing or too large, or the parser's error.
+    public init(folder: URL) throws {
+        var found: [String: [UInt8]] = [:]
+        for name in Self.files.keys {
+            guard let data = try? Data(contentsOf: folder.appendingPathComponent(name)), data.count < 1 << 20 else {
+                throw Failure(description: "\(folder.path) has no readable file \(name) of less than 1 MiB.")
+            }
+            found[name] = Array(data)
+        }
+        try self.init(files: found)
     }
 
     /// Fills a page's template.

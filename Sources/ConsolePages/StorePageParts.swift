@@ -154,6 +154,8 @@ public struct PageTrack: Sendable {
 public struct PageBar: Sendable {
     /// 1 to 5.
     public var stars: Int
+    /// The word that follows the number of stars, for screen readers.
+    public var word: String
     /// The number of ratings.
     public var count: Int
     /// The largest of all counts, at least 1.
@@ -162,6 +164,7 @@ public struct PageBar: Sendable {
     /// Creates it.
     public init(stars: Int, count: Int, most: Int) {
         self.stars = stars
+        word = stars == 1 ? "star" : "stars"
         self.count = count
         self.most = most
     }

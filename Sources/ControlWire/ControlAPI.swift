@@ -87,11 +87,13 @@ public enum ControlAPI {
         public var lie: String?
         /// How many more requests the fault applies to.
         public var count: Int
+        /// How many requests the fault has applied to. A request that orders a fault leaves it out.
+        public var hits: Int?
 
         /// Creates a fault.
         public init(
             operation: String, status: Int? = nil, error: String? = nil, cutAfter: Int64? = nil, lie: String? = nil,
-            count: Int
+            count: Int, hits: Int? = nil
         ) {
             self.operation = operation
             self.status = status
@@ -99,6 +101,7 @@ public enum ControlAPI {
             self.cutAfter = cutAfter
             self.lie = lie
             self.count = count
+            self.hits = hits
         }
     }
 
@@ -144,11 +147,15 @@ public enum ControlAPI {
         public var locked: Bool
         /// Whether each purchase is interrupted and waits until it is resolved on the control port.
         public var interruptsPurchases: Bool
+        /// The date on which the account was created.
+        public var createdDate: String
+        /// The date of the newest transaction of a product; nil without one, and in the answer to a change.
+        public var lastPurchaseDate: String?
 
         /// Creates an account.
         public init(
             accountId: String, email: String, storefront: String, paymentsAllowed: Bool, asksToBuy: Bool, locked: Bool,
-            interruptsPurchases: Bool
+            interruptsPurchases: Bool, createdDate: String, lastPurchaseDate: String? = nil
         ) {
             self.accountId = accountId
             self.email = email
@@ -157,6 +164,8 @@ public enum ControlAPI {
             self.asksToBuy = asksToBuy
             self.locked = locked
             self.interruptsPurchases = interruptsPurchases
+            self.createdDate = createdDate
+            self.lastPurchaseDate = lastPurchaseDate
         }
     }
 

@@ -21,21 +21,47 @@ public enum ControlRoute: Sendable, Hashable {
     case orderFault(StoreEnvironment)
     /// Removes all faults.
     case clearFaults(StoreEnvironment)
+    /// Removes the fault of an operation.
+    case removeFault(StoreEnvironment, operation: String)
+    /// Lists the last requests that met a fault, newest first: ``ControlAPI/FaultHit``.
+    case faultHits(StoreEnvironment)
+    /// Lists the faults that each operation can take: ``ControlAPI/FaultChoice``.
+    case faultChoices
     /// Lists the rules by which payments are declined: ``ControlAPI/PaymentRule``.
     case paymentRules(StoreEnvironment)
     /// Adds or replaces a rule: ``ControlAPI/PaymentRule``.
     case addPaymentRule(StoreEnvironment)
     /// Removes all rules.
     case clearPaymentRules(StoreEnvironment)
-    /// Lists accounts by e-mail address: ``ControlAPI/Account``.
-    case accounts(StoreEnvironment, after: String? = nil)
+    /// Removes one rule.
+    case removePaymentRule(StoreEnvironment, name: String)
+    /// Lists accounts by e-mail address: a ``ControlAPI/Page`` of ``ControlAPI/Account``. `start` is the start of the
+    /// addresses, and `flag` selects by a property.
+    case accounts(
+        StoreEnvironment, after: String? = nil, start: String? = nil, flag: AccountFlag? = nil, limit: Int? = nil)
+    /// Gets an account by its e-mail address or identifier: ``ControlAPI/AccountDetail``.
+    case account(StoreEnvironment, email: String)
     /// Creates an account: ``ControlAPI/NewAccount``, answered with ``ControlAPI/Account``.
     case createAccount(StoreEnvironment)
     /// Changes an account: ``ControlAPI/AccountChange``, answered with ``ControlAPI/Account``.
     case changeAccount(StoreEnvironment, email: String)
-    /// Lists rows of the ledger, newest first: ``ControlAPI/Transaction``. `before` is a transaction's id.
-    case transactions(
-        StoreEnvironment, before: String? = nil, bundle: String? = nil, account: String? = nil, limit: Int? = nil)
+    /// Signs an account's devices out, all or one: ``ControlAPI/SignedOut``.
+    case signOut(StoreEnvironment, email: String, device: String? = nil)
+    /// Deletes a tester's purchase history, in the sandbox only: ``ControlAPI/ClearedHistory``.
+    case clearHistory(StoreEnvironment, email: String)
+    /// Makes an account's app receipt: ``ControlAPI/Receipt``.
+    case appReceipt(
+        StoreEnvironment, email: String, bundle: String, version: String? = nil, device: String? = nil)
+    /// Finds transactions, accounts, products and apps: ``ControlAPI/SearchHit``.
+    case search(StoreEnvironment, text: String)
+    /// Lists rows of the ledger, newest first: a ``ControlAPI/Page`` of ``ControlAPI/Transaction``.
+    case transactions(StoreEnvironment, LedgerFilter = LedgerFilter(), before: String? = nil, limit: Int? = nil)
+    /// Gets a transaction, or the purchase of an item, by its id: ``ControlAPI/TransactionDetail``.
+    case transaction(StoreEnvironment, id: String)
+    /// Makes the receipt of a transaction: ``ControlAPI/Receipt``.
+    case transactionReceipt(StoreEnvironment, id: String, version: String? = nil, device: String? = nil)
+    /// Lists attempts to buy products, newest first: a ``ControlAPI/Page`` of ``ControlAPI/Attempt``.
+    case attempts(StoreEnvironment, AttemptFilter = AttemptFilter(), before: String? = nil, limit: Int? = nil)
     /// Refunds a transaction: ``ControlAPI/Refund``, answered with ``ControlAPI/Refunded``.
     case refund(StoreEnvironment, id: String)
     /// Lists the purchases that wait: ``ControlAPI/PendingPurchase``.
@@ -48,6 +74,10 @@ public enum ControlRoute: Sendable, Hashable {
     case resolve(StoreEnvironment, key: UUID)
     /// Promotes a product to an account: ``ControlAPI/Promotion``, answered with ``ControlAPI/Promoted``.
     case promote(StoreEnvironment)
+    /// Lists the promoted purchases of an account that wait for a device: ``ControlAPI/WaitingPromotion``.
+    case promotions(StoreEnvironment, account: String)
+    /// Withdraws a promoted purchase.
+    case withdrawPromotion(StoreEnvironment, id: UUID, account: String)
     /// Lists an account's price increases: ``ControlAPI/PriceIncrease``.
     case priceIncreases(StoreEnvironment, account: String)
     /// Orders a price increase: ``ControlAPI/NewPriceIncrease``, answered with ``ControlAPI/PriceIncrease``.
@@ -56,6 +86,16 @@ public enum ControlRoute: Sendable, Hashable {
     case codes(StoreEnvironment)
     /// Creates a code: ``ControlAPI/NewCode``, answered with ``ControlAPI/Code``.
     case addCode(StoreEnvironment)
+    /// Withdraws a code that nobody has redeemed.
+    case withdrawCode(StoreEnvironment, code: String)
+
+    // The routes of the catalog, which both environments share.
+    /// Gets the catalog's files and problems: ``ControlAPI/CatalogState``.
+    case catalog
+    /// Gets an app with its products in full: ``ControlAPI/CatalogApp``. `product` selects one product.
+    case app(bundle: String, product: String? = nil)
+    /// Shows the shared secret of an app: ``ControlAPI/SharedSecret``.
+    case revealSecret(bundle: String)
 
     // The routes of hosted content, which both environments share.
     /// Lists the products with hosted content: ``ControlAPI/HostedProduct``.
@@ -109,6 +149,23 @@ public enum ControlRoute: Sendable, Hashable {
     /// Removes a partner.
     case removePartner(name: String)
 
+    // The server itself.
+    /// Follows the changes as `text/event-stream`; the data of an event is ``ControlAPI/Changed``.
+    case events
+    /// Lists the payment sheets that wait: ``ControlAPI/WaitingSheet``.
+    case sheets
+    /// Lists the last `verifyReceipt` and refused requests, newest first: ``ControlAPI/LoggedRequest``. `before` is a
+    /// number.
+    case requests(before: Int? = nil, limit: Int? = nil)
+    /// Gets addresses, root certificates and limits: ``ControlAPI/Settings``.
+    case settings
+    /// Shows the password of the sandbox tester that the first start created: ``ControlAPI/TesterPassword``.
+    case revealTester
+    /// Lists the changes that operators made, newest first: ``ControlAPI/AuditEntry``. `before` is a number.
+    case audit(before: Int64? = nil, limit: Int? = nil)
+    /// The managed catalog.
+    case managed(ManagedRoute)
+
     /// A payment sheet.
     case sheet(SheetRoute)
 
@@ -126,12 +183,19 @@ public enum ControlRoute: Sendable, Hashable {
         case remove
     }
 
+    /// The name of the header field in which a client names the operator for ``ControlAPI/AuditEntry``.
+    public static let operatorField = "x-operator"
+
     /// The name of a part of a path or query.
     public enum Parameter: String, Sendable, CaseIterable {
         /// In a path: `sandbox` or `production`.
         case environment
-        /// In a path: an account's e-mail address.
+        /// In a path: an account's e-mail address or identifier.
         case email
+        /// In a path: an operation that can fail.
+        case operation
+        /// In a path: a redemption code.
+        case code
         /// In a path: the id of a transaction, upload, version, review or sheet.
         case id
         /// In a path: a partner's name.
@@ -140,14 +204,32 @@ public enum ControlRoute: Sendable, Hashable {
         case key
         /// In a query: the e-mail address or the cursor after which the list begins.
         case after
-        /// In a query: the transaction before which the list begins.
+        /// In a query: the transaction, attempt or number before which the list begins.
         case before
-        /// In a query: an app's bundle identifier.
+        /// In a path or a query: an app's bundle identifier.
         case bundle
         /// In a query: a product's identifier.
         case product
-        /// In a query: an account's e-mail address.
+        /// In a query: an account's e-mail address or identifier.
         case account
+        /// In a query: the start of an e-mail address.
+        case start
+        /// In a query: a property of accounts.
+        case flag
+        /// In a query: a kind of product, or `item`.
+        case kind
+        /// In a query: a state of transactions or attempts.
+        case state
+        /// In a query: the first date, in ISO 8601.
+        case from
+        /// In a query: the date before which the list ends, in ISO 8601.
+        case until
+        /// In a query: the text to search for.
+        case text
+        /// In a query: an app's `CFBundleVersion`.
+        case version
+        /// In a query: a device's identifier.
+        case device
         /// In a query: the largest number of rows.
         case limit
         /// In a query: the number of bytes that have arrived.
@@ -196,13 +278,40 @@ public enum ControlRoute: Sendable, Hashable {
         case .paymentRules(let store): Line(.get, store, "payment-rules")
         case .addPaymentRule(let store): Line(.post, store, "payment-rules")
         case .clearPaymentRules(let store): Line(.delete, store, "payment-rules")
-        case .accounts(let store, let after): Line(.get, store, "accounts", query: [(.after, after)])
+        case .removeFault(let store, let operation):
+            Line(.delete, store, "faults/{operation}", [(.operation, operation)])
+        case .faultHits(let store): Line(.get, store, "fault-hits")
+        case .faultChoices: Line(.get, "/control/v1/fault-choices")
+        case .removePaymentRule(let store, let name): Line(.delete, store, "payment-rules/{name}", [(.name, name)])
+        case .accounts(let store, let after, let start, let flag, let limit):
+            Line(
+                .get, store, "accounts",
+                query: [(.after, after), (.start, start), (.flag, flag?.rawValue), (.limit, limit.map(String.init))])
+        case .account(let store, let email): Line(.get, store, "accounts/{email}", [(.email, email)])
+        case .signOut(let store, let email, let device):
+            Line(.delete, store, "accounts/{email}/devices", [(.email, email)], query: [(.device, device)])
+        case .clearHistory(let store, let email):
+            Line(.delete, store, "accounts/{email}/history", [(.email, email)])
+        case .appReceipt(let store, let email, let bundle, let version, let device):
+            Line(
+                .get, store, "accounts/{email}/receipt", [(.email, email)],
+                query: [(.bundle, bundle), (.version, version), (.device, device)])
+        case .search(let store, let text): Line(.get, store, "search", query: [(.text, text)])
         case .createAccount(let store): Line(.post, store, "accounts")
         case .changeAccount(let store, let email): Line(.patch, store, "accounts/{email}", [(.email, email)])
-        case .transactions(let store, let before, let bundle, let account, let limit):
+        case .transactions(let store, let filter, let before, let limit):
             Line(
                 .get, store, "transactions",
-                query: [(.before, before), (.bundle, bundle), (.account, account), (.limit, limit.map(String.init))])
+                query: [(.before, before)] + filter.query + [(.limit, limit.map(String.init))])
+        case .transaction(let store, let id): Line(.get, store, "transactions/{id}", [(.id, id)])
+        case .transactionReceipt(let store, let id, let version, let device):
+            Line(
+                .get, store, "transactions/{id}/receipt", [(.id, id)],
+                query: [(.version, version), (.device, device)])
+        case .attempts(let store, let filter, let before, let limit):
+            Line(
+                .get, store, "attempts",
+                query: [(.before, before)] + filter.query + [(.limit, limit.map(String.init))])
         case .refund(let store, let id): Line(.post, store, "transactions/{id}/refund", [(.id, id)])
         case .pendingPurchases(let store): Line(.get, store, "pending-purchases")
         case .approve(let store, let key):
@@ -212,10 +321,18 @@ public enum ControlRoute: Sendable, Hashable {
         case .resolve(let store, let key):
             Line(.post, store, "pending-purchases/{key}/resolve", [(.key, key.uuidString)])
         case .promote(let store): Line(.post, store, "promoted")
+        case .promotions(let store, let account): Line(.get, store, "promoted", query: [(.account, account)])
+        case .withdrawPromotion(let store, let id, let account):
+            Line(.delete, store, "promoted/{id}", [(.id, id.uuidString)], query: [(.account, account)])
         case .priceIncreases(let store, let account): Line(.get, store, "price-increases", query: [(.account, account)])
         case .increasePrice(let store): Line(.post, store, "price-increases")
         case .codes(let store): Line(.get, store, "codes")
         case .addCode(let store): Line(.post, store, "codes")
+        case .withdrawCode(let store, let code): Line(.delete, store, "codes/{code}", [(.code, code)])
+        case .catalog: Line(.get, "/control/v1/catalog")
+        case .app(let bundle, let product):
+            Line(.get, "/control/v1/apps/{bundle}", [(.bundle, bundle)], query: [(.product, product)])
+        case .revealSecret(let bundle): Line(.post, "/control/v1/apps/{bundle}/secret", [(.bundle, bundle)])
         case .content(let bundle, let product):
             Line(.get, "/control/v1/content", query: [(.bundle, bundle), (.product, product)])
         case .setHosting: Line(.put, "/control/v1/content/hosting")
@@ -246,6 +363,19 @@ public enum ControlRoute: Sendable, Hashable {
         case .partners: Line(.get, "/control/v1/partners")
         case .addPartner: Line(.post, "/control/v1/partners")
         case .removePartner(let name): Line(.delete, "/control/v1/partners/{name}", [(.name, name)])
+        case .events: Line(.get, "/control/v1/events")
+        case .sheets: Line(.get, "/control/v1/sheets")
+        case .requests(let before, let limit):
+            Line(
+                .get, "/control/v1/requests",
+                query: [(.before, before.map(String.init)), (.limit, limit.map(String.init))])
+        case .settings: Line(.get, "/control/v1/settings")
+        case .revealTester: Line(.post, "/control/v1/sandbox-tester")
+        case .audit(let before, let limit):
+            Line(
+                .get, "/control/v1/audit",
+                query: [(.before, before.map(String.init)), (.limit, limit.map(String.init))])
+        case .managed(let route): Line(route.method, route.template)
         case .sheet(let route): Line(route.method, route.template)
         }
     }
@@ -258,12 +388,14 @@ public enum ControlRoute: Sendable, Hashable {
 
     /// The names of the parameters in the query.
     public var queryNames: [String] {
+        if case .managed(let route) = self { return route.queryNames }
         if case .sheet(.outcome) = self { return [SheetRoute.wait] }
         return line.query.map(\.0.rawValue)
     }
 
     /// The path and query of the request. Parameters that are nil are left out.
     public var path: String {
+        if case .managed(let route) = self { return route.path }
         if case .sheet(let route) = self { return route.path }
         let line = line
         let path = line.values.reduce(line.template) { path, value in
@@ -287,6 +419,13 @@ public enum ControlRoute: Sendable, Hashable {
             .answerReview(UUID()),
             .removeReviewAnswer(UUID()), .hideReview(UUID()), .unhideReview(UUID()), .feeds, .buildFeed,
             .partners, .addPartner, .removePartner(name: ""),
-        ] + ContentStepName.allCases.map { .step($0, version: UUID()) }
+            .account(.sandbox, email: ""), .signOut(.sandbox, email: ""), .clearHistory(.sandbox, email: ""),
+            .appReceipt(.sandbox, email: "", bundle: ""), .search(.sandbox, text: ""), .transaction(.sandbox, id: ""),
+            .transactionReceipt(.sandbox, id: ""), .attempts(.sandbox), .removeFault(.sandbox, operation: ""),
+            .faultHits(.sandbox), .faultChoices, .removePaymentRule(.sandbox, name: ""),
+            .promotions(.sandbox, account: ""), .withdrawPromotion(.sandbox, id: UUID(), account: ""),
+            .withdrawCode(.sandbox, code: ""), .catalog, .app(bundle: ""), .revealSecret(bundle: ""), .events, .sheets,
+            .requests(), .settings, .revealTester, .audit(),
+        ] + ContentStepName.allCases.map { .step($0, version: UUID()) } + ManagedRoute.all.map { .managed($0) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer("")].map { .sheet($0) }
 }

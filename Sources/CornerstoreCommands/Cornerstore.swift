@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StoreServer
 
 /// The command `cornerstore`. Each subcommand parses its arguments, runs an action and prints a report.
 public struct Cornerstore: AsyncParsableCommand {
@@ -17,7 +18,7 @@ public struct Cornerstore: AsyncParsableCommand {
             Commands find a running store through its data directory: --data, else CORNERSTORE_DATA, else .cornerstore. The exit code is 0 on \
             success, 1 when the request was refused or failed, and 2 for wrong usage.
             """,
-        version: "cornerstore 0.1.0",
+        version: "cornerstore \(CornerstoreVersion.text)",
         subcommands: [DemoCommand.self, ServeCommand.self, MerchantCommand.self],
         groupedSubcommands: [
             CommandGroup(
@@ -30,10 +31,12 @@ public struct Cornerstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Operating a running store",
                 subcommands: [
-                    AccountCommand.self, AppCommand.self, ClockCommand.self, CodeCommand.self, FaultCommand.self,
+                    AccountCommand.self, AppCommand.self, AttemptCommand.self, ClockCommand.self, CodeCommand.self,
+                    EventsCommand.self, FaultCommand.self,
                     FeedCommand.self, ItemCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
-                    PriceIncreaseCommand.self, PromoteCommand.self,
-                    PurchaseCommand.self, ReviewCommand.self, TransactionCommand.self,
+                    PriceIncreaseCommand.self, ProductCommand.self, PromoteCommand.self, PromotionCommand.self,
+                    PurchaseCommand.self, ReviewCommand.self, SearchCommand.self, ServerCommand.self,
+                    TransactionCommand.self,
                 ]),
             CommandGroup(
                 name: "Catalog files and hosted content", subcommands: [CatalogCommand.self, ContentCommand.self]),

@@ -8,16 +8,19 @@ import Logging
 public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     private let map: @Sendable (any Error) -> HTTPProblem?
     private let page: (@Sendable (HTTPProblem) throws -> Response)?
+    private let refused: (@Sendable (HTTPProblem, Request, Context) -> Void)?
 
     /// Creates the middleware.
     /// - Parameters:
     ///   - map: converts the server's own errors to HTTP; nil for an unknown error.
     ///   - page: makes the page about a problem for a browser.
+    ///   - refused: called with each problem, for the operator's log.
     public init(
         _ map: @escaping @Sendable (any Error) -> HTTPProblem?,
-        page: (@Sendable (HTTPProblem) throws -> Response)? = nil
+        page: (@Sendable (HTTPProblem) throws -> Response)? = nil,
+        refused: (@Sendable (HTTPProblem, Request, Context) -> Void)? = nil
     ) {
-        (self.map, self.page) = (map, page)
+        (self.map, self.page, self.refused) = (map, page, refused)
     }
 
     /// Passes the request on, and answers its error if it fails.
@@ -28,6 +31,7 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             return try await next(request, context)
         } catch {
             let problem = problem(for: error, context: context)
+            refused?(problem, request, context)
             if problem.status.code < 500 {
                 // A client may report its request id, so log every refusal.
                 var about: Logger.Metadata = [

@@ -20,6 +20,12 @@ public enum MerchantLimits {
     public static let transactions = 2_000
     /// Entries in one page of history.
     public static let page = 200
+    /// Rows in one page of users, redemptions or webhook events when the request names no other number.
+    public static let usualPage = 50
+    /// Bytes of an answer to a webhook that are kept.
+    public static let webhookAnswer = 4 << 10
+    /// Attempts of a webhook event that are kept.
+    public static let webhookAttempts = 50
     /// Products of one app that are on sale.
     public static let products = 5_000
     /// Grants of one product.

@@ -34,26 +34,46 @@ public enum MerchantRoute: Sendable, Hashable {
     case putProduct(BundleID, ProductID)
     /// DELETE: removes a product.
     case deleteProduct(BundleID, ProductID)
+    /// GET: a page of the users whose names start with a text, by name.
+    case users(startingWith: String = "", after: UserID? = nil, limit: Int? = nil)
     /// GET: a user's balances, entitlements and flags.
     case user(UserID)
+    /// GET: a page of the purchases that a user has redeemed, newest first.
+    case userRedemptions(UserID, before: String? = nil, limit: Int? = nil)
     /// GET: a page of a user's ledger entries.
     case userHistory(UserID, CurrencyID, before: Int64?, in: StoreEnvironment? = nil)
     /// POST: spends a user's credits.
     case userSpends(UserID)
     /// POST: adds or removes a user's credits.
     case userAdjustments(UserID)
+    /// GET: a page of the purchases that all users have redeemed, newest first.
+    case adminRedemptions(before: String? = nil, limit: Int? = nil)
     /// GET: the newest version of every content item.
     case adminContent
     /// PUT: uploads a version of a content item.
     case putContent(ContentItemID)
     /// POST: checks the ledger.
     case checkBooks
+    /// GET: a page of the events, of all states or of one, newest first.
+    case webhookEvents(state: WebhookState? = nil, before: String? = nil, limit: Int? = nil)
+    /// GET: an event with its body and the attempts to deliver it.
+    case webhookEvent(String)
+    /// POST: sends an event again, whatever its state.
+    case resendWebhook(String)
     /// GET: the events that could not be delivered.
     case deadWebhooks
     /// POST: delivers an event again.
     case replayWebhook(String)
     /// POST: sends a test event.
     case testWebhook
+    /// GET: the API keys, without their secrets.
+    case apiKeys
+    /// POST: makes an API key.
+    case makeAPIKey
+    /// DELETE: revokes an API key.
+    case revokeAPIKey(String)
+    /// GET: the server's settings.
+    case settings
     // Routes for the operator.
     /// GET: whether the server runs.
     case health
@@ -76,13 +96,14 @@ public enum MerchantRoute: Sendable, Hashable {
     public var method: RouteMethod {
         switch self {
         case .products, .account, .balances, .history, .entitlements, .content, .contentFile, .adminProducts, .user,
-            .userHistory, .adminContent, .deadWebhooks, .health, .readiness, .metrics:
+            .users, .userRedemptions, .adminRedemptions, .userHistory, .adminContent, .webhookEvents, .webhookEvent,
+            .deadWebhooks, .apiKeys, .settings, .health, .readiness, .metrics:
             .get
         case .redemptions, .spends, .contentFileByReceipt, .notifications, .userSpends, .userAdjustments, .checkBooks,
-            .replayWebhook, .testWebhook:
+            .replayWebhook, .resendWebhook, .testWebhook, .makeAPIKey:
             .post
         case .putProduct, .putContent: .put
-        case .deleteProduct: .delete
+        case .deleteProduct, .revokeAPIKey: .delete
         }
     }
 
@@ -94,10 +115,13 @@ public enum MerchantRoute: Sendable, Hashable {
             .contentFileByReceipt:
             .user
         case .adminProducts, .putProduct, .deleteProduct: .scope("products")
-        case .user: .scope("users")
+        case .users, .user, .userRedemptions, .adminRedemptions: .scope("users")
         case .userHistory, .userSpends, .userAdjustments, .checkBooks: .scope("ledger")
         case .adminContent, .putContent: .scope("content")
-        case .deadWebhooks, .replayWebhook, .testWebhook: .scope("webhooks")
+        case .webhookEvents, .webhookEvent, .resendWebhook, .deadWebhooks, .replayWebhook, .testWebhook:
+            .scope("webhooks")
+        case .apiKeys, .makeAPIKey, .revokeAPIKey: .scope("keys")
+        case .settings: .scope("settings")
         }
     }
 
@@ -116,16 +140,25 @@ public enum MerchantRoute: Sendable, Hashable {
         case .notifications: "/notifications"
         case .adminProducts: "/admin/v1/products"
         case .putProduct, .deleteProduct: "/admin/v1/products/{bundle}/{product}"
+        case .users: "/admin/v1/users"
         case .user: "/admin/v1/users/{user}"
+        case .userRedemptions: "/admin/v1/users/{user}/redemptions"
+        case .adminRedemptions: "/admin/v1/redemptions"
         case .userHistory: "/admin/v1/users/{user}/history"
         case .userSpends: "/admin/v1/users/{user}/spends"
         case .userAdjustments: "/admin/v1/users/{user}/adjustments"
         case .adminContent: "/admin/v1/content"
         case .putContent: "/admin/v1/content/{item}"
         case .checkBooks: "/admin/v1/books/check"
+        case .webhookEvents: "/admin/v1/webhooks/events"
+        case .webhookEvent: "/admin/v1/webhooks/events/{event}"
+        case .resendWebhook: "/admin/v1/webhooks/events/{event}/send"
         case .deadWebhooks: "/admin/v1/webhooks/dead"
         case .replayWebhook: "/admin/v1/webhooks/dead/{event}/replay"
         case .testWebhook: "/admin/v1/webhooks/test"
+        case .apiKeys, .makeAPIKey: "/admin/v1/keys"
+        case .revokeAPIKey: "/admin/v1/keys/{key}"
+        case .settings: "/admin/v1/settings"
         case .health: "/health"
         case .readiness: "/ready"
         case .metrics: "/metrics"
@@ -146,9 +179,20 @@ public enum MerchantRoute: Sendable, Hashable {
             template.filled("user", user.rawValue)
         case .userHistory(let user, let currency, let before, let environment):
             template.filled("user", user.rawValue) + Self.query(currency, before, environment)
-        case .replayWebhook(let event): template.filled("event", event)
+        case .users(let start, let after, let limit):
+            template + Self.query(("start", start.isEmpty ? nil : start), ("after", after?.rawValue), limit)
+        case .userRedemptions(let user, let before, let limit):
+            template.filled("user", user.rawValue) + Self.query(("before", before), ("", nil), limit)
+        case .adminRedemptions(let before, let limit):
+            template + Self.query(("before", before), ("", nil), limit)
+        case .webhookEvents(let state, let before, let limit):
+            template + Self.query(("state", state?.rawValue), ("before", before), limit)
+        case .replayWebhook(let event), .webhookEvent(let event), .resendWebhook(let event):
+            template.filled("event", event)
+        case .revokeAPIKey(let name): template.filled("key", name)
         case .account, .redemptions, .spends, .entitlements, .notifications, .adminProducts, .adminContent,
-            .checkBooks, .deadWebhooks, .testWebhook, .health, .readiness, .metrics:
+            .checkBooks, .deadWebhooks, .testWebhook, .apiKeys, .makeAPIKey, .settings, .health, .readiness,
+            .metrics:
             template
         }
     }
@@ -160,16 +204,24 @@ public enum MerchantRoute: Sendable, Hashable {
             + (environment.map { "&environment=" + $0.rawValue } ?? "")
     }
 
+    /// The query of a list, with the parameters that have a value.
+    private static func query(_ one: (String, String?), _ other: (String, String?), _ limit: Int?) -> String {
+        let parts = [one, other, ("limit", limit.map { String($0) })].compactMap { name, value in
+            value.map { name + "=" + $0.percentEncoded }
+        }
+        return parts.isEmpty ? "" : "?" + parts.joined(separator: "&")
+    }
+
     /// One route of each case, with empty parameters. Tests compare the OpenAPI document and the server's routes with
     /// it.
     public static let all: [MerchantRoute] = [
         .products(""), .account, .redemptions, .balances(), .spends, .history("", before: nil), .entitlements,
         .content(""), .contentFile(""), .contentFileByReceipt(""), .notifications, .adminProducts,
-        .putProduct("", ""), .deleteProduct("", ""), .user(""), .userHistory("", "", before: nil), .userSpends(""),
-        .userAdjustments(""), .adminContent, .putContent(""), .checkBooks, .deadWebhooks, .replayWebhook(""),
-        .testWebhook,
-        .health,
-        .readiness, .metrics,
+        .putProduct("", ""), .deleteProduct("", ""), .users(), .user(""), .userRedemptions(""),
+        .userHistory("", "", before: nil), .userSpends(""), .userAdjustments(""), .adminRedemptions(), .adminContent,
+        .putContent(""), .checkBooks, .webhookEvents(), .webhookEvent(""), .resendWebhook(""), .deadWebhooks,
+        .replayWebhook(""), .testWebhook, .apiKeys, .makeAPIKey, .revokeAPIKey(""), .settings, .health, .readiness,
+        .metrics,
     ]
 }
 

@@ -19,10 +19,12 @@ public final class Store: Sendable {
     public let apps: AppRegistry
     /// The sandbox's payment processor, which holds the decline rules.
     public let payments: SandboxPaymentProcessor
-    /// The current catalog, shared by both stores.
+    /// The current catalog, as this environment sells it.
     public let catalog: CurrentCatalog
     /// The hosted content, shared by both stores; nil when the store hosts none.
     public let content: ContentLibrary?
+    /// Counts what changes, shared by both stores.
+    public let changes: Changes
 
     let database: Database
     let processor: any PaymentProcessor
@@ -34,7 +36,7 @@ public final class Store: Sendable {
 
     private init(
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,
-        catalog: CurrentCatalog, content: ContentLibrary?, payments: SandboxPaymentProcessor,
+        catalog: CurrentCatalog, content: ContentLibrary?, changes: Changes, payments: SandboxPaymentProcessor,
         processor: any PaymentProcessor, ids: TransactionIDs,
         issuer: ReceiptIssuer, verifier: ReceiptVerifier
     ) {
@@ -45,14 +47,19 @@ public final class Store: Sendable {
         self.apps = apps
         self.catalog = catalog
         self.content = content
+        self.changes = changes
         self.payments = payments
         self.processor = processor
         usesSandboxProcessor = processor is SandboxPaymentProcessor
         self.ids = ids
         self.issuer = issuer
         self.verifier = verifier
-        faults = Faults()
+        faults = Faults(
+            now: { clock.milliseconds }, changed: { changes.record(ChangeTopic(.faults, environment)) })
     }
+
+    /// Records that a part of this store changed. Call it after the change is durable.
+    func changed(_ subject: ChangeTopic.Subject) { changes.record(ChangeTopic(subject, environment)) }
 
     /// Opens one of the two stores.
     /// - Parameters:
@@ -63,27 +70,32 @@ public final class Store: Sendable {
     ///   - realTime: the machine's clock.
     ///   - passwordCost: the scrypt cost of hashing a new password.
     ///   - processor: the payment processor; nil for the sandbox's own, which approves or declines by rule.
+    ///   - changes: counts what changes in both stores.
     /// - Throws: ``DatabaseError``.
     public static func open(
         _ environment: StoreEnvironment, databases: StoreDatabases, apps: AppRegistry, catalog: CurrentCatalog,
         content: ContentLibrary?, signer: ReceiptSigner, verifier: ReceiptVerifier, node: Int,
         realTime: @escaping @Sendable () -> Date, passwordCost: PasswordCost = .standard,
-        processor: (any PaymentProcessor)?
+        processor: (any PaymentProcessor)?, changes: Changes = Changes()
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
             let highest = [
                 try Transactions.highestID(connection), try RestoredTransactions.highestID(connection),
-                try ItemPurchases.highestID(connection),
+                try ItemPurchases.highestID(connection), try Attempts.highestID(connection),
             ]
             return (try ClockSettings.load(connection), highest.compactMap { $0 }.max())
         }
         let clock = StoreClock(setting, realTime: realTime)
-        let payments = try await SandboxPaymentProcessor.open(database)
+        let payments = try await SandboxPaymentProcessor.open(database) {
+            changes.record(ChangeTopic(.faults, environment))
+        }
         return Store(
             environment: environment, database: database,
-            accounts: Accounts(database: database, cost: passwordCost), clock: clock, apps: apps,
-            catalog: catalog, content: content, payments: payments, processor: processor ?? payments,
+            accounts: Accounts(database: database, cost: passwordCost) {
+                changes.record(ChangeTopic(.accounts, environment))
+            }, clock: clock, apps: apps,
+            catalog: catalog, content: content, changes: changes, payments: payments, processor: processor ?? payments,
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
             issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier)
@@ -102,6 +114,7 @@ public final class Store: Sendable {
             clock.restore(before)
             throw error
         }
+        changed(.clock)
     }
 
     /// Checks that the database answers.

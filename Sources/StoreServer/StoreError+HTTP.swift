@@ -23,8 +23,10 @@ extension HTTPProblem {
             .notFound
         case .timeout: .requestTimeout
         case .tooLarge: .contentTooLarge
-        case .idempotencyKeyReused, .awaitsApproval, .wrongState, .codeUsed, .priceChanged, .wrongOffset: .conflict
-        case .invalidContent, .ordered: .unprocessableContent
+        case .idempotencyKeyReused, .awaitsApproval, .wrongState, .codeUsed, .priceChanged, .wrongOffset,
+            .staleRevision:
+            .conflict
+        case .invalidContent, .invalidCatalog, .ordered: .unprocessableContent
         case .paymentNotAllowed, .addressExpired, .forbidden, .notOwned: .forbidden
         case .rateLimited: .tooManyRequests
         case .unavailable: .serviceUnavailable

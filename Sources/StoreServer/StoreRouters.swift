@@ -11,19 +11,21 @@ public enum StoreRouters {
     ///   - signIns: the rate limit on sign-ins; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download hosted content.
-    public static func protocolRouter(
+    ///   - requests: the log of `verifyReceipt` and refused requests.
+    static func protocolRouter(
         _ store: Store, reviews: Reviews, visits: VisitDesk, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
-        patience: StallWatch.Rule = .usual
+        patience: StallWatch.Rule = .usual, requests: RequestLog
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
-        router.add(middleware: ProblemMiddleware(HTTPProblem.store))
+        router.add(
+            middleware: ProblemMiddleware(HTTPProblem.store, refused: requests.refusal(at: store.environment)))
         router.add(middleware: HostMiddleware())
         DeviceController(
             store: store, reviews: reviews, visits: visits, signIns: signIns, isBehindProxy: isBehindProxy
         ).addRoutes(to: router)
-        VerifyReceiptController(store: store).addRoutes(to: router)
+        VerifyReceiptController(store: store, requests: requests).addRoutes(to: router)
         ContentController(store: store, patience: patience).addRoutes(to: router)
         return router
     }
@@ -39,15 +41,19 @@ public enum StoreRouters {
     ///   - searches: the rate limit on searches and lookups; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download a preview.
+    ///   - requests: the log of refused requests.
     static func storefrontRouter(
         _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, campaigns: Campaigns, visits: VisitDesk,
         stores: [Store], feeds: FeedController,
-        searches: SearchLimit? = nil, isBehindProxy: Bool = false, patience: StallWatch.Rule = .usual
+        searches: SearchLimit? = nil, isBehindProxy: Bool = false, patience: StallWatch.Rule = .usual,
+        requests: RequestLog
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
-        router.add(middleware: ProblemMiddleware(HTTPProblem.store, page: pages.response))
+        router.add(
+            middleware: ProblemMiddleware(
+                HTTPProblem.store, page: pages.response, refused: requests.refusal(at: nil)))
         router.add(middleware: HostMiddleware())
         let search = SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy)
         search.addRoutes(to: router)
@@ -61,28 +67,40 @@ public enum StoreRouters {
 
     /// Builds the router of the control port, which the operator uses.
     /// - Parameters:
+    ///   - managed: the apps whose catalog the store manages.
     ///   - desk: the upload and review of hosted content; nil where the server hosts none.
     ///   - feeds: builds feeds, and adds partners.
     ///   - adminToken: the token that every request must carry; nil for none.
+    ///   - isGuarded: whether requests come from connections. A part of this process needs no token.
     ///   - patience: the lowest rate at which a client may upload content.
+    ///   - operatorDesk: what the operator sees of the server itself.
     static func controlRouter(
-        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, reviews: Reviews,
-        campaigns: Campaigns, feeds: FeedControlController,
-        adminToken: String?, patience: StallWatch.Rule = .usual
+        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, managed: ManagedCatalog, desk: ContentDesk?,
+        reviews: Reviews, campaigns: Campaigns, feeds: FeedControlController,
+        adminToken: String?, isGuarded: Bool = true, patience: StallWatch.Rule = .usual, operatorDesk: OperatorDesk
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
-        router.add(middleware: ProblemMiddleware(HTTPProblem.store))
-        router.add(middleware: HostMiddleware())
-        router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
+        router.add(
+            middleware: ProblemMiddleware(HTTPProblem.store, refused: operatorDesk.requests.refusal(at: nil)))
+        if isGuarded {
+            router.add(middleware: HostMiddleware())
+            router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
+        }
+        router.add(
+            middleware: AuditMiddleware(
+                audit: operatorDesk.audit, changes: operatorDesk.changes, now: operatorDesk.now))
         let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })
         ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
+        ManagedControlController(managed: managed).addRoutes(to: router)
         ReviewControlController(reviews: reviews).addRoutes(to: router)
         CampaignControlController(campaigns: campaigns).addRoutes(to: router)
         feeds.addRoutes(to: router)
         if let desk { ContentControlController(desk: desk, patience: patience).addRoutes(to: router) }
-        SheetController(board: SheetBoard(now: { .now })).addRoutes(to: router)
+        SheetController(board: operatorDesk.sheets).addRoutes(to: router)
+        OperatorController(apps: apps, catalog: catalog, desk: operatorDesk).addRoutes(to: router)
+        EventController(changes: operatorDesk.changes, places: operatorDesk.places).addRoutes(to: router)
         return router
     }
 }

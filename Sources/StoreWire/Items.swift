@@ -6,16 +6,43 @@ public struct VisitRequest: Codable, Sendable, Equatable {
     public var item: Int64
     /// The in-app purchase to show first on an app's page; ignored when the app has no such purchase.
     public var productID: ProductID?
+    /// The campaign that led to the page; nil without one. Counted as the campaign of a link.
+    public var campaign: VisitCampaign?
 
     /// Creates a request.
-    public init(item: Int64, productID: ProductID? = nil) {
+    public init(item: Int64, productID: ProductID? = nil, campaign: VisitCampaign? = nil) {
         self.item = item
         self.productID = productID
+        self.campaign = campaign
     }
 
     private enum CodingKeys: String, CodingKey {
         case item
         case productID = "productId"
+        case campaign
+    }
+}
+
+/// The campaign that led a customer to an item's page.
+public struct VisitCampaign: Codable, Sendable, Equatable {
+    /// The affiliate's token, `at` in links.
+    public var affiliate: String?
+    /// The campaign's name, `ct` in links.
+    public var campaign: String?
+    /// The provider's number, `pt` in links.
+    public var provider: String?
+
+    /// Creates a campaign.
+    public init(affiliate: String? = nil, campaign: String? = nil, provider: String? = nil) {
+        self.affiliate = affiliate
+        self.campaign = campaign
+        self.provider = provider
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case affiliate = "at"
+        case campaign = "ct"
+        case provider = "pt"
     }
 }
 
@@ -37,12 +64,15 @@ public struct VisitDescription: Codable, Sendable, Equatable {
     public var isOwned: Bool
     /// The files that the item's owner downloads, a whole album's for an album; nil when there are none.
     public var files: [ItemFileDescription]?
+    /// The item's ratings and newest reviews in the customer's storefront.
+    public var reviews: ItemReviews?
 
     /// Creates a description.
     public init(
         id: String, url: String, name: String, creator: String, price: String?, amount: Money?, isOwned: Bool,
-        files: [ItemFileDescription]? = nil
+        files: [ItemFileDescription]? = nil, reviews: ItemReviews? = nil
     ) {
+        self.reviews = reviews
         self.id = id
         self.url = url
         self.name = name

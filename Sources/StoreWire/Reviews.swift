@@ -25,6 +25,44 @@ public struct ReviewRequest: Codable, Sendable, Equatable {
     }
 }
 
+/// Rates or reviews the item of a visit, for a customer who owns it. Sent to ``StoreRoute/reviewVisit(_:)``. Sending
+/// the same again changes nothing.
+public struct VisitReviewRequest: Codable, Sendable, Equatable {
+    /// One to five stars.
+    public var stars: Int
+    /// The title and text as in ``ReviewRequest``; nil for a rating alone, which keeps those of an earlier review.
+    public var title: String?
+    /// The text; nil exactly when ``title`` is nil.
+    public var text: String?
+
+    /// Creates a request.
+    public init(stars: Int, title: String? = nil, text: String? = nil) {
+        self.stars = stars
+        self.title = title
+        self.text = text
+    }
+}
+
+/// The ratings of an item in a storefront, and its newest reviews.
+public struct ItemReviews: Codable, Sendable, Equatable {
+    /// The number of ratings.
+    public var count: Int
+    /// The average of the ratings, 1 to 5; nil without ratings.
+    public var average: Double?
+    /// The newest reviews with a title and text, newest first.
+    public var newest: [ReviewDescription]
+    /// The account's own review; nil when the account has written none.
+    public var own: ReviewDescription?
+
+    /// Creates the ratings of an item.
+    public init(count: Int, average: Double?, newest: [ReviewDescription], own: ReviewDescription?) {
+        self.count = count
+        self.average = average
+        self.newest = newest
+        self.own = own
+    }
+}
+
 /// The account's own review of an app in its storefront.
 public struct ReviewResponse: Codable, Sendable, Equatable {
     /// The review; nil when the account has written none.

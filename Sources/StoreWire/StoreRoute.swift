@@ -43,6 +43,8 @@ public enum StoreRoute: Sendable, Equatable {
     case openVisit
     /// Gets the state of a visit, after waiting up to `wait` seconds for its end: ``VisitState``.
     case visit(String, wait: Int?)
+    /// Rates or reviews the item of a visit: ``VisitReviewRequest``, answered with ``ReviewResponse``.
+    case reviewVisit(String)
     /// Lists the items that the account owns: ``LibraryResponse``.
     case library(after: TransactionID?)
     /// Buys an item: ``ItemPurchaseMessage``, answered with ``OwnedItem``.
@@ -56,7 +58,7 @@ public enum StoreRoute: Sendable, Equatable {
         case .account, .unfinishedTransactions, .notices, .review, .visit, .library: .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
             .promotions, .priceConsents, .redemptions, .content, .writeReview,
-            .openVisit, .buyItem, .itemFile:
+            .openVisit, .reviewVisit, .buyItem, .itemFile:
             .post
         case .signOut: .delete
         }
@@ -83,6 +85,7 @@ public enum StoreRoute: Sendable, Equatable {
         case .review, .writeReview: "/device/v1/review"
         case .openVisit: "/device/v1/visits"
         case .visit: "/device/v1/visits/{id}"
+        case .reviewVisit: "/device/v1/visits/{id}/review"
         case .library, .buyItem: "/device/v1/items"
         case .itemFile: "/device/v1/items/{id}/file"
         }
@@ -97,6 +100,8 @@ public enum StoreRoute: Sendable, Equatable {
             return template.replacing("{id}", with: String(item))
         case .review(let bundleID):
             return template + "?bundle=" + bundleID.rawValue.percentEncoded
+        case .reviewVisit(let id):
+            return template.replacing("{id}", with: id.percentEncoded)
         case .visit(let id, let wait):
             return template.replacing("{id}", with: id.percentEncoded) + (wait.map { "?wait=\($0)" } ?? "")
         case .library(let after):

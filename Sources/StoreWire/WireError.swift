@@ -72,6 +72,10 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let awaitsApproval: Code = "awaits_approval"
         /// The transaction's state does not allow the request. 409.
         public static let wrongState: Code = "wrong_state"
+        /// The change names an old revision: another editor was faster. 409; the answer has the current state.
+        public static let staleRevision: Code = "stale_revision"
+        /// The catalog file to take in has problems. 422; the answer lists them.
+        public static let invalidCatalog: Code = "invalid_catalog"
         /// The transaction's product has no hosted content that can be downloaded. 404.
         public static let noContent: Code = "no_content"
         /// The upload, or the version of hosted content, does not exist. 404.

@@ -104,11 +104,19 @@ struct ModuleTable {
             ]
         ),
 
-        // On top of them.
+        // On top of them. The console asks both columns by their routes, like every other client.
+        "Console": Row(
+            [
+                "ConsolePages", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "MerchantWire", "ServerSupport",
+                "StoreReceipts", "StoreWire",
+            ],
+            outside: ["Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "ServiceLifecycle"]
+        ),
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "ContentDownloads", "ContentPackages", "ControlWire", "CornerstoreEncoding", "Database",
-                "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit",
+                "BlobStorage", "Console", "ContentDownloads", "ContentPackages", "ControlWire", "CornerstoreEncoding",
+                "Database", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "ServerSupport", "Store",
+                "StoreKit",
                 "StoreReceipts",
                 "StoreServer", "StoreWire",
             ],
@@ -143,7 +151,7 @@ struct ModuleTable {
             case .app: ["Examples", "MerchantClient", "PurchaseVault", "StoreKit"]
             case .store: ["Store", "StoreServer"]
             case .merchant: ["Merchant", "MerchantServer"]
-            case .top: ["CornerstoreCommands", "cornerstore", "cornerstore-bench"]
+            case .top: ["Console", "CornerstoreCommands", "cornerstore", "cornerstore-bench"]
             }
         }
     }

@@ -218,9 +218,9 @@ enum StoreKitSymbols {
         let SKStoreProductParameterITunesItemIdentifier
         let SKStoreProductParameterProductIdentifier
         let SKStoreProductParameterCustomProductPageIdentifier | note: taken and not used
-        let SKStoreProductParameterAffiliateToken | note: taken and not used
-        let SKStoreProductParameterCampaignToken | note: taken and not used
-        let SKStoreProductParameterProviderToken | note: taken and not used
+        let SKStoreProductParameterAffiliateToken | note: counted for items
+        let SKStoreProductParameterCampaignToken | note: counted for items
+        let SKStoreProductParameterProviderToken | note: counted for items
         let SKStoreProductParameterAdvertisingPartnerToken | note: taken and not used
         class SKStoreReviewController: NSObject
             static func requestReview() | note: asks through the configuration's StorePresenter and sends the stars to the store

@@ -16,8 +16,28 @@ struct TableFilesTests {
             "a user's rights are listed with the renewal of their subscriptions"
         ),
         (
+            .init(table: "ledger_entries", file: "Merchant/Ledger/UserNames.swift"),
+            "there is no table of users: the next user has the least name in three tables"
+        ),
+        (
+            .init(table: "entitlements", file: "Merchant/Ledger/UserNames.swift"),
+            "there is no table of users: the next user has the least name in three tables"
+        ),
+        (
+            .init(table: "redemptions", file: "Merchant/Ledger/UserNames.swift"),
+            "there is no table of users: the next user has the least name in three tables"
+        ),
+        (
             .init(table: "hosted_products", file: "Store/Content/HostedVersion.swift"),
             "only versions of products whose hosting is on can be downloaded"
+        ),
+        (
+            .init(table: "purchases", file: "Store/Attempts/Attempts.swift"),
+            "an attempt is listed with the purchase that it asked for"
+        ),
+        (
+            .init(table: "transactions", file: "Store/Accounts/Accounts.swift"),
+            "an account is listed with the date of its last purchase"
         ),
     ]
 

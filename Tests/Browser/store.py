@@ -26,20 +26,22 @@ class Refused(Exception):
 class Store:
     """`cornerstore serve` with the sample items, on free ports, in a temporary folder."""
 
-    def __init__(self):
+    def __init__(self, more=(HOSTILE,)):
+        """`more` are further catalogs."""
         examples = ROOT / "Examples"
         program = os.environ.get("CORNERSTORE", str(ROOT / ".build/debug/cornerstore"))
         self._folder = tempfile.TemporaryDirectory(prefix="cornerstore-browser.")
         self._log = open(pathlib.Path(self._folder.name, "log"), "w+", encoding="utf-8")
-        ports = [part for port in ["control", "sandbox", "production", "storefront"] for part in (f"--{port}-port", "0")]
+        ports = [part for port in ["control", "sandbox", "production", "storefront", "merchant", "console"] for part in (f"--{port}-port", "0")]
         self._server = subprocess.Popen(
-            [program, "serve", "--no-merchant", "--json", "--data", f"{self._folder.name}/data", *ports,
+            [program, "serve", "--json", "--data", f"{self._folder.name}/data", *ports,
              f"{examples}/MonkeyCredits/MonkeyCredits.storekit=com.example.monkeys",
              f"{examples}/PhotoFilters/PhotoFilters.storekit=com.example.photofilters",
-             f"{examples}/Storefront/Items.yaml", str(HOSTILE)],
+             f"{examples}/Storefront/Items.yaml", *map(str, more)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True)
         self.addresses = self._read_addresses()
         self.storefront = self.addresses["storefront"]
+        self.console = self.addresses["console"]
 
     def _read_addresses(self):
         """The JSON document that the program prints when it is ready."""

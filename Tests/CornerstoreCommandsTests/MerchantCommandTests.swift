@@ -1,4 +1,6 @@
 import Foundation
+import MerchantServer
+import MerchantWire
 import TestSupport
 import Testing
 
@@ -72,5 +74,23 @@ import Testing
             let root = await Capture.run(serve + ["--store", "apple", "--root", directory.path("no.der")])
             #expect(root.status != 0)
         }
+    }
+
+    @Test func theSettingsAreThoseOfTheEnvironmentAndHaveNoSecret() async throws {
+        var environment = [
+            "CORNERSTORE_MERCHANT_STORE": "apple", "CORNERSTORE_MERCHANT_BUNDLE_ID": "com.example.books",
+            "CORNERSTORE_MERCHANT_WEBHOOK": "https://example.com/hook?key=hidden",
+            "CORNERSTORE_MERCHANT_USER_RATE": "5:7", "CORNERSTORE_WEBHOOK_SECRET": WebhookSecret.make(),
+        ]
+        let json = await Capture.run(["merchant", "settings", "--json"], environment: environment)
+        let settings = try JSONDecoder().decode(SettingsReport.self, from: Data(json.output.utf8))
+        #expect(settings.bundleIDs == ["com.example.books"] && settings.stores == ["apple"])
+        #expect(settings.rates?.user == .init(burst: 7, perSecond: 5) && settings.environments == [.production])
+        #expect(settings.webhook == "https://example.com/hook" && !json.output.contains("whsec"))
+        let text = await Capture.run(["merchant", "settings"], environment: environment).output
+        #expect(text.contains("5 a second, 7 at once") && !text.contains("hidden"), "\(text)")
+        environment["CORNERSTORE_MERCHANT_USER_RATE"] = "x"
+        let wrong = await Capture.run(["merchant", "settings"], environment: environment)
+        #expect(wrong.status == 2 && wrong.errors.contains("user-rate"), "\(wrong.errors)")
     }
 }

@@ -229,4 +229,49 @@ import Testing
             #expect(Set(waiting.map(\.eventID)).count == 203 && waiting.allSatisfy { $0.attempts == 0 })
         }
     }
+
+    @Test(arguments: Backend.available) func eventsOfAllStatesAreListedShownAndSent(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
+            #expect(await shop.run("webhooks list").output == "No events.\n")
+            try await shop.kill(["event-0", "event-1"])
+            let listed = await shop.run("webhooks list --state dead --limit 1").output
+            #expect(listed.contains("event-1") && !listed.contains("event-0  "), "\(listed)")
+            #expect(listed.contains("For more: --before event-1"), "\(listed)")
+            #expect(await shop.run("webhooks list --before event-1").output.contains("event-0"))
+            #expect(await shop.run("webhooks send event-0").output == "1 event is queued.\n")
+            let json = await shop.run("webhooks show event-0 --json").output
+            let shown = try JSONDecoder().decode(WebhookEventDescription.self, from: Data(json.utf8))
+            #expect(shown.event.state == .waiting && shown.event.attempts == 0 && shown.body == "{}")
+            #expect(await shop.run("webhooks show event-1").output.contains("dead"))
+            for line in ["webhooks show none", "webhooks send none"] {
+                let unknown = await shop.run(line)
+                #expect(unknown.status == 1 && unknown.errors.contains("No event has the id none"), "\(unknown)")
+            }
+            #expect(await shop.run("webhooks list --limit 0").status == 2)
+            #expect(await shop.run("webhooks list --state lost").status == 2)
+        }
+    }
+
+    @Test(arguments: Backend.available) func usersPurchasesAndKeysAreListed(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            #expect(await shop.run("key make backend --scope users --scope keys").status == 0)
+            #expect(await shop.run("users").output == "No users.\n")
+            try await shop.adjust("ann", "gold", [1])
+            try await shop.adjust("bob", "gold", [1])
+            let first = await shop.run("users --limit 1").output
+            #expect(first.contains("ann") && first.contains("For more: --after ann"), "\(first)")
+            #expect(await shop.run("users b").output.contains("bob"))
+            let json = await shop.run("users --after ann --json").output
+            #expect(
+                try JSONDecoder().decode(UserList.self, from: Data(json.utf8))
+                    == UserList(users: [UserSummary(userID: "bob", lastRedeemedAt: nil)], next: nil))
+            #expect(await shop.run("redemptions").output == "No redeemed purchases.\n")
+            #expect(await shop.run("redemptions ann").output == "No redeemed purchases.\n")
+            #expect(await shop.run("redemptions --before x").status != 0)
+            let keys = await shop.run("key list --json").output
+            let list = try JSONDecoder().decode(APIKeyList.self, from: Data(keys.utf8))
+            #expect(list.keys.map(\.name) == ["backend"] && list.keys[0].scopes == ["keys", "users"])
+        }
+    }
 }

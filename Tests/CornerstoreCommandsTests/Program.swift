@@ -42,7 +42,7 @@ final class ServeProcess: Sendable {
         process.arguments =
             ["serve"] + files + [
                 "--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0",
-                "--storefront-port", "0", "--merchant-port", "0", "--json",
+                "--storefront-port", "0", "--merchant-port", "0", "--console-port", "0", "--json",
             ]
         process.environment = Program.environment
         let output = Pipe()

@@ -200,7 +200,7 @@ import Testing
             let second = try await Program.run(
                 [
                     "serve", file, "--data", directory.path("other"), "--control-port", "0", "--sandbox-port", port,
-                    "--production-port", "0", "--storefront-port", "0", "--merchant-port", "0",
+                    "--production-port", "0", "--storefront-port", "0", "--merchant-port", "0", "--no-console",
                 ])
             #expect(second.status == 1)
             #expect(second.errors.split(separator: "\n").last?.contains("--sandbox-port") == true, "\(second.errors)")

@@ -42,8 +42,10 @@ struct RunningStore: Sendable {
                 catalogFiles: [CatalogFile(path: file.path, bundleID: yaml == nil ? "com.example.app" : nil)],
                 controlPort: 0,
                 sandboxPort: 0, productionPort: 0, storefrontPort: 0)
+            try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
             // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
             configuration.passwordCost = PasswordCost(rounds: 16)
+            try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
             let application = try await StoreAndMerchant.open(
                 configuration, merchant: nil, now: { Date() }, logger: ServeAction.logger(.critical))
             let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)

@@ -78,9 +78,11 @@ import Testing
             case .database: "postgres://localhost/x"
             case .schemaPrefix: "another"
             case .host: "127.0.0.2"
-            case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .node: "7"
+            case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .consolePort, .node: "7"
             case .storefrontURL: "https://store.example"
-            case .noMerchant, .feed: "true"
+            case .consoleHost: "console.example"
+            case .consoleFiles: "/srv/console"
+            case .noMerchant, .noConsole, .feed: "true"
             case .feedLayouts: "flat"
             case .feedCountries: "deu"
             case .logLevel: "debug"
@@ -102,8 +104,8 @@ import Testing
     }
 
     private func described(_ settings: ServeSettings) throws -> String {
-        "\(try settings.configuration()) \(String(describing: try settings.merchant())) \(try settings.logLevel()) "
-            + "\(try settings.logFormat())"
+        "\(try settings.configuration()) \(String(describing: try settings.merchant())) "
+            + "\(String(describing: try settings.console())) \(try settings.logLevel()) \(try settings.logFormat())"
     }
 
     @Test func theMerchantRunsUnlessTurnedOff() throws {
@@ -113,6 +115,16 @@ import Testing
         let error = #expect(throws: CommandError.self) { try settings(file: "no-merchant: maybe").merchant() }
         #expect(error?.code == .usage && error?.detail.contains("no-merchant") == true)
         #expect(throws: CommandError.self) { try settings(flags: [.merchantPort: "65536"]).merchant() }
+    }
+
+    @Test func theConsoleRunsUnlessTurnedOff() throws {
+        #expect(try settings().console() == ConsoleSettings(port: 8420))
+        #expect(try settings(file: "no-console: true").console() == nil)
+        #expect(try settings(flags: [.noConsole: "false"], file: "no-console: true").console()?.port == 8420)
+        for wrong in [[ServeSetting.consolePort: "65536"], [.consoleHost: "a b"], [.consoleHost: "http://a"]] {
+            let error = #expect(throws: CommandError.self) { try settings(flags: wrong).console() }
+            #expect(error?.code == .usage && error?.detail.contains("console-") == true)
+        }
     }
 
     @Test func theMerchantsProductsAreReadFromEveryLayer() throws {

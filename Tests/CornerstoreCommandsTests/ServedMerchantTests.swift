@@ -1,8 +1,11 @@
 import Foundation
+import Store
+import StoreServer
 import TestSupport
 import Testing
 
 @testable import CornerstoreCommands
+@testable import Merchant
 
 /// The merchant inside `cornerstore serve`, as programs.
 @Suite(.enabled(if: Program.folder != nil, "cornerstore is not built"), .timeLimit(.minutes(1)))
@@ -34,6 +37,25 @@ struct ServedMerchantTests {
         return try await PlainHTTP.send(
             body == nil ? "GET" : "POST", merchant + path, body: body, headers: [("Authorization", "Bearer \(token)")],
             limit: 1 << 20)
+    }
+
+    @Test func aStoreWithoutFilesTellsItsMerchantOfRegisteredApps() async throws {
+        try await TemporaryDirectory.with { directory in
+            var configuration = StoreServerConfiguration(
+                dataDirectory: directory.url.appendingPathComponent("data"), catalogFiles: [], controlPort: 0,
+                sandboxPort: 0, productionPort: 0, storefrontPort: 0)
+            configuration.passwordCost = PasswordCost(rounds: 16)
+            let both = try await StoreAndMerchant.open(
+                configuration, merchant: MerchantSettings(port: 0), now: { Date() },
+                logger: ServeAction.logger(.critical))
+            let verifier = try #require(both.merchant).merchant.verifier
+            #expect(!verifier.takes("com.example.new"))
+            _ = try await both.store.managed.register(
+                "com.example.new", name: nil, sellsInAppPurchases: true, by: "anna")
+            #expect(verifier.takes("com.example.new"))
+            await both.merchant?.close()
+            await both.store.close()
+        }
     }
 
     @Test(arguments: Backend.available)
@@ -224,7 +246,7 @@ struct ServedMerchantTests {
             let file = try catalog(directory)
             let serve = try ServeProcess([file], data: directory.path("data"))
             defer { _ = serve.stop() }
-            let free = ["control", "sandbox", "production", "merchant"].map { ($0, "--\($0)-port") }
+            let free = ["control", "sandbox", "production", "merchant", "console"].map { ($0, "--\($0)-port") }
             for (name, option) in free {
                 let taken = try #require(serve.report[name]?.split(separator: ":").last.map(String.init))
                 let ports = free.flatMap { [$0.1, $0.1 == option ? taken : "0"] }
@@ -244,7 +266,7 @@ struct ServedMerchantTests {
         try await TemporaryDirectory.with { directory in
             let file = try catalog(directory)
             let bad = try write("products: everything", "products.yaml", directory)
-            let ports = ["control", "sandbox", "production", "merchant"].flatMap { ["--\($0)-port", "0"] }
+            let ports = ["control", "sandbox", "production", "merchant", "console"].flatMap { ["--\($0)-port", "0"] }
             let result = try await Program.run(
                 ["serve", file, "--data", directory.path("data"), "--merchant-products", bad] + ports)
             #expect(result.status == 1 && result.errors.contains("products.yaml"), "\(result.all)")

@@ -13,7 +13,8 @@ import Testing
         "transaction list --limit 0", "transaction list --limit 1001", "purchase approve not-a-key",
         "account change a@example.com",
         "account change a@example.com --payments maybe", "catalog convert a --to xml", "catalog check", "demo --never",
-        "clock --control nonsense", "serve", "serve =com.example",
+        "clock --control nonsense", "serve --bundle-id com.example", "product create gadget a", "product submit",
+        "app set", "app checklist tax", "app group 1", "product history --limit 0", "serve =com.example",
         "serve a.storekit b.storekit --bundle-id com.example",
         "serve a.storekit --merchant-port 65536", "serve a.storekit --node 64", "serve a.storekit --sandbox-port 65536",
         "serve a.storekit --log-level loud", "serve a.storekit --log-format xml",
@@ -109,7 +110,8 @@ import Testing
         "merchant webhooks secret", "merchant webhooks test", "merchant webhooks dead", "merchant webhooks replay",
         "merchant user", "merchant history", "merchant adjust",
         "merchant backup",
-        "merchant restore",
+        "merchant restore", "product", "product list", "product create", "product set", "product submit",
+        "product history", "app register", "app checklist", "catalog import", "catalog export",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])

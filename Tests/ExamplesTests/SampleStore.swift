@@ -98,14 +98,18 @@ struct SampleStore: Sendable {
 
     /// Whether each transaction of the ledger is finished, oldest first.
     func finished() async throws -> [Bool] {
-        let ledger = try JSONDecoder().decode([ControlAPI.Transaction].self, from: await control("transactions"))
-        return ledger.reversed().map { $0.finishedDate != nil }
+        try await ledger().reversed().map { $0.finishedDate != nil }
+    }
+
+    private func ledger() async throws -> [ControlAPI.Transaction] {
+        try JSONDecoder().decode(ControlAPI.Page<ControlAPI.Transaction>.self, from: await control("transactions")).rows
     }
 
     /// Gives the money back for all that was bought.
     func refundAll() async throws {
-        let ledger = try JSONDecoder().decode([ControlAPI.Transaction].self, from: await control("transactions"))
-        for transaction in ledger { try await control("transactions/\(transaction.transactionId)/refund", "{}") }
+        for transaction in try await ledger() {
+            try await control("transactions/\(transaction.transactionId)/refund", "{}")
+        }
     }
 
     /// A device of the account, with one app; callbacks come on the main queue, as in the samples.

@@ -200,18 +200,58 @@ struct ItemJourneyTests {
         }
     }
 
+    /// Sends the form of the page in a browser, and closes the page.
+    private static func buyer() -> Listener {
+        Listener { page in
+            let address = try #require(page.item?.address)
+            let bought = try await HTTPReply(
+                "POST", address + "/buy", type: "application/x-www-form-urlencoded",
+                body: Array("key=\(UUID())&price=4990".utf8))
+            #expect([200, 303].contains(bought.status))
+            _ = try await HTTPReply(
+                "POST", address + "/done", type: "application/x-www-form-urlencoded", body: [])
+            return .done
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func theDecisionAboutARequestFromTheBrowserIsFollowedUpAtTheNextLaunch(_ isApproved: Bool) async throws {
+        try await JourneyStore.with(.sqlite, items: Self.itemWithFile, files: ["example.pdf": Self.example]) {
+            store async throws in
+            let device = try await JourneyDevice(store, email: "ape@example.com")
+            #expect(try await store.control("PATCH", "accounts/ape@example.com", #"{"asksToBuy":true}"#).status == 200)
+            let engine = try await open(device, Self.buyer())
+            await engine.stop()
+            // Nobody has decided yet.
+            var configuration = device.configuration()
+            let waiting = device.launch(configuration)
+            await waiting.stop()
+            let listed = try await store.control("GET", "pending-purchases").body
+            let pending = try JSONSerialization.jsonObject(with: Data(listed)) as? [[String: Any]]
+            let key = try #require(pending?.first?["key"] as? String)
+            #expect(pending?.count == 1)
+            let order = try #require(
+                FileManager.default.enumerator(at: device.folder, includingPropertiesForKeys: nil)?
+                    .compactMap { $0 as? URL }.first { $0.lastPathComponent == "4000.json" })
+            let decision = isApproved ? "approve" : "decline"
+            let decided = try await store.control("POST", "pending-purchases/\(key)/\(decision)", "{}")
+            #expect((200...204).contains(decided.status))
+
+            let listener = Listener { _ in .done }
+            configuration.presenter = listener
+            let next = device.launch(configuration)
+            if isApproved { try await expectExample(in: listener, on: device) }
+            // What is decided is not asked for again.
+            while FileManager.default.fileExists(atPath: order.path) { await Task.yield() }
+            await next.stop()
+        }
+    }
+
     @Test func anItemThatWasBoughtInTheBrowserIsDownloadedToo() async throws {
         try await JourneyStore.with(.sqlite, items: Self.itemWithFile, files: ["example.pdf": Self.example]) {
             store async throws in
             let device = try await JourneyDevice(store, email: "ape@example.com")
-            let listener = Listener { page in
-                let address = try #require(page.item?.address)
-                let bought = try await HTTPReply(
-                    "POST", address + "/buy", type: "application/x-www-form-urlencoded",
-                    body: Array("key=\(UUID())&price=4990".utf8))
-                #expect([200, 303].contains(bought.status))
-                return .done
-            }
+            let listener = Self.buyer()
             let engine = try await open(device, listener)
             try await expectExample(in: listener, on: device)
             await engine.stop()

@@ -78,7 +78,7 @@ actor StoreProcess {
                 arguments: [
                     "serve", folder.appendingPathComponent("catalog.yaml").path, "--data", data.path, "--json",
                     "--log-level", "error", "--control-port", "\(ports[0])", "--sandbox-port", "\(ports[1])",
-                    "--production-port", "\(ports[2])", "--storefront-port", "0", "--no-merchant",
+                    "--production-port", "\(ports[2])", "--storefront-port", "0", "--no-merchant", "--no-console",
                 ], environment: environment, log: log))
     }
 

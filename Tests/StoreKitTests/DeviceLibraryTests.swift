@@ -140,6 +140,33 @@ struct DeviceLibraryTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `wrong bytes are downloaded once more from zero`(isMended: Bool) async throws {
+        try await with { scene async throws in
+            let grant = scene.serve(Self.bytes)
+            let file = scene.file(length: grant.length, sha256: grant.sha256)
+            var wrong = grant
+            wrong.sha256 = String(repeating: "0", count: 64)
+            let asked = Mutex(0)
+            let ask: @Sendable () async throws -> ContentGrant = { [wrong] in
+                let count = asked.withLock { count in
+                    count += 1
+                    return count
+                }
+                return isMended && count > 1 ? grant : wrong
+            }
+            if isMended {
+                let place = try await scene.library.download(file, at: scene.store, grant: ask)
+                #expect(try Data(contentsOf: place) == Data(Self.bytes))
+            } else {
+                let failure = await failure { _ = try await scene.library.download(file, at: scene.store, grant: ask) }
+                #expect((failure as? ContentDownloadError)?.code == .wrongDigest)
+                #expect(scene.library.received(file) == 0 && scene.library.state(of: file) == .missing)
+            }
+            #expect(asked.withLock { $0 } == 2 && scene.server.ranges == ["-", "-"])
+        }
+    }
+
     @Test func `names from the store cannot leave the item's folder`() async throws {
         try await with { scene async throws in
             let folder = scene.library.url(of: scene.file()).deletingLastPathComponent().path

@@ -70,8 +70,11 @@ final class FakeStore: StoreTransport {
         var reviewRequests: [ReviewRequest] = []
         /// The items with a page, by number.
         var visits: [Int64: VisitDescription] = [:]
+        /// The requests for pages of customers who were signed in.
+        var visitRequests: [VisitRequest] = []
         /// The answers to the next questions for a visit's state; then it is closed.
         var visitStates: [VisitState] = []
+        var visitReviews: [VisitReviewRequest] = []
         var itemsBought: [Int64] = []
         /// The keys of all requests to buy an item.
         var itemKeys: [UUID] = []
@@ -164,6 +167,7 @@ final class FakeStore: StoreTransport {
         case .writeReview: "writeReview"
         case .openVisit: "openVisit"
         case .visit: "visit"
+        case .reviewVisit: "reviewVisit"
         case .library: "library"
         case .buyItem: "buyItem"
         case .itemFile: "itemFile"
@@ -272,10 +276,20 @@ final class FakeStore: StoreTransport {
         case .openVisit:
             let asked = try decoded(VisitRequest.self)
             guard let visit = state.visits[asked.item] else { return try refuse(404, .notFound) }
+            state.visitRequests.append(asked)
             return try json(200, visit)
         case .visit:
             let next = state.visitStates.isEmpty ? VisitState.closed : state.visitStates.removeFirst()
             return try json(200, ["state": next])
+        case .reviewVisit:
+            let asked = try decoded(VisitReviewRequest.self)
+            state.visitReviews.append(asked)
+            return try json(
+                200,
+                ReviewResponse(
+                    review: ReviewDescription(
+                        stars: asked.stars, title: asked.title, text: asked.text, version: nil, editedAt: 1,
+                        answer: nil, answeredAt: nil, isHidden: false)))
         case .buyItem:
             let asked = try decoded(ItemPurchaseMessage.self)
             state.itemKeys.append(asked.idempotencyKey)
@@ -288,8 +302,8 @@ final class FakeStore: StoreTransport {
                     transactionID: TransactionID(rawValue: 7), item: asked.item, name: visit.name, kind: "song",
                     price: price, purchaseDate: 1))
         case .itemFile(let item):
-            guard let grant = state.itemFiles[item] else { return try refuse(404, .noContent) }
             guard state.itemsBought.contains(item) else { return try refuse(403, .notOwned) }
+            guard let grant = state.itemFiles[item] else { return try refuse(404, .noContent) }
             return try json(200, grant)
         case .content(let id): return try content(of: id, decoded(ContentRequest.self), account, &state)
         default: return try refuse(404, .invalidRequest)

@@ -216,6 +216,25 @@ struct StorePagesTests {
         #expect(device.store.asked.filter { $0 == "purchases" }.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            (["id": 40, "at": "11l", "ct": "spring", "pt": 7], "11l spring 7"), (["id": 40, "pt": "118"], "- - 118"),
+            (["id": 40, "ct": "", "at": 1.5, "advp": "x"], "none"), (["id": 40], "none"),
+        ] as [(Parameters, String)])
+    fileprivate func `the campaign of a page travels to the store`(
+        parameters: Parameters, expected: String
+    ) async throws {
+        device.store.change { $0.visits[40] = VisitDescription.song }
+        let page = SKStoreProductViewController(engine: launch(RecordedPresenter()))
+        #expect(try await page.loadProduct(withParameters: parameters.values))
+        // The customer signs in for the page, which is then opened again.
+        let request = try #require(device.store.change { $0.visitRequests.last })
+        let campaign = request.campaign.map { campaign in
+            [campaign.affiliate, campaign.campaign, campaign.provider].map { $0 ?? "-" }.joined(separator: " ")
+        }
+        #expect(campaign ?? "none" == expected)
+    }
+
     @Test func `an item that was not bought is told, and the delegate is called`() async throws {
         device.store.change { $0.visits[40] = VisitDescription.song }
         let refusal = WireError(code: .paymentDeclined, message: "No funds.")
@@ -294,7 +313,95 @@ struct StorePagesTests {
         #expect(TerminalStorePresenter.text(of: page) == "\n  Song  $0.69\n  by Ann\n  More at http://a/b\n")
         page.item?.isOwned = true
         #expect(TerminalStorePresenter.text(of: page).contains("Song  owned"))
-        #expect(TerminalStorePresenter.text(of: page).contains("Review it at http://a/b\n"))
+        #expect(TerminalStorePresenter.question(about: page) == "[b]uy or [d]one? ")
+        page.item?.ratingCount = 2
+        page.item?.averageRating = 3.96
+        page.item?.reviews = [
+            .init(stars: 4, title: "Go\u{1B}od", text: "One\nTwo"), .init(stars: 1, title: "No", text: "?"),
+        ]
+        page.item?.ownReview = .init(stars: 5)
+        #expect(
+            TerminalStorePresenter.text(of: page) == """
+
+                  Song  owned
+                  by Ann
+                  4.0 of 5 stars (2 ratings)
+                  ★★★★☆ Good – OneTwo
+                  ★☆☆☆☆ No – ?
+                  Your review: ★★★★★
+                  More at http://a/b
+
+                """)
+        // Only the owner reviews, on a page that the store opened for the customer.
+        page.isForSale = false
+        #expect(!page.isReviewable && TerminalStorePresenter.question(about: page) == "[d]one? ")
+        page.visit = .song
+        #expect(page.isReviewable && TerminalStorePresenter.question(about: page) == "[r]eview or [d]one? ")
+    }
+
+    /// Answers as the test says, one answer for each page, and remembers the reviews that the pages show.
+    private final class Reviewer: StorePresenter {
+        private let answers: Mutex<[StoreProductPageAnswer]>
+        private let own = Mutex<[StoreProductPage.Review?]>([])
+        private let sentences = Mutex<[String]>([])
+
+        init(_ answers: [StoreProductPageAnswer]) { self.answers = Mutex(answers) }
+
+        var shown: [StoreProductPage.Review?] { own.withLock { $0 } }
+        var told: [String] { sentences.withLock { $0 } }
+
+        func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
+            own.withLock { $0.append(page.item?.ownReview) }
+            return answers.withLock { $0.isEmpty ? .done : $0.removeFirst() }
+        }
+        func tell(_ sentence: String) async { sentences.withLock { $0.append(sentence) } }
+        func askForReview(ofApp bundleIdentifier: String) async -> Int? { nil }
+    }
+
+    private func review(_ answers: [StoreProductPageAnswer], isOwned: Bool = true) async throws -> Reviewer {
+        var song = VisitDescription.song
+        song.isOwned = isOwned
+        device.store.change { [song] in $0.visits[40] = song }
+        let presenter = Reviewer(answers)
+        var configuration = device.configuration()
+        configuration.presenter = presenter
+        let engine = device.launch(configuration)
+        let delegate = PageDelegate()
+        let page = SKStoreProductViewController(engine: engine)
+        page.delegate = delegate
+        #expect(try await page.loadProduct(withParameters: ["id": 40]))
+        await page.present()
+        await delegate.wait()
+        await engine.stop()
+        return presenter
+    }
+
+    @Test func `the owner reviews the item on its page, which is then shown again`() async throws {
+        let words = StoreProductPage.Review(stars: 4, title: "Good", text: "Very")
+        let presenter = try await review([.review(words), .review(.init(stars: 2)), .done])
+        #expect(
+            device.store.change { $0.visitReviews } == [
+                VisitReviewRequest(stars: 4, title: "Good", text: "Very"), VisitReviewRequest(stars: 2),
+            ])
+        #expect(presenter.shown == [nil, words, .init(stars: 2)])
+        #expect(presenter.told == Array(repeating: "Thank you for your review of First Branch.", count: 2))
+    }
+
+    @Test func `a review that the store does not take is told`() async throws {
+        device.store.failNext("reviewVisit", .refusal(400, WireError(code: .invalidStars, message: "1 to 5 stars.")))
+        device.store.failNext("reviewVisit", .lostRequest)
+        let presenter = try await review([.review(.init(stars: 9)), .review(.init(stars: 4)), .done])
+        #expect(
+            presenter.told == [
+                "The review was not sent. 1 to 5 stars.", "The review was not sent. The store did not answer.",
+            ])
+        #expect(presenter.shown == [nil, nil, nil])
+    }
+
+    @Test func `who does not own the item reviews nothing, whatever the presenter answers`() async throws {
+        let presenter = try await review([.review(.init(stars: 4))], isOwned: false)
+        #expect(presenter.shown.count == 1 && presenter.told.isEmpty)
+        #expect(!device.store.asked.contains("reviewVisit"))
     }
 
     @Test func `the terminal's page contains no control characters of the store`() {

@@ -12,10 +12,7 @@ struct ControlRouteTests {
     @Test func theServerRoutesTheTableAndNothingElse() async throws {
         try await withServer { server async throws in
             let application = server.application
-            let router = StoreRouters.controlRouter(
-                [application.sandbox, application.production], apps: application.apps, catalog: application.catalog,
-                desk: application.desk, reviews: application.reviews, campaigns: application.campaigns,
-                feeds: application.feedControl, adminToken: nil)
+            let router = application.controlRouter(isGuarded: true)
             #expect(router.routes.map(\.description).sorted() == ControlRoute.all.map(Self.line).sorted())
         }
     }
@@ -61,7 +58,7 @@ struct ControlRouteTests {
         let path = try #require(URLComponents(string: ControlRoute.changeAccount(.production, email: text).path))
         #expect(path.percentEncodedPath.split(separator: "/").count == 5)
         #expect(path.percentEncodedPath.split(separator: "/").last?.removingPercentEncoding == text)
-        let route = ControlRoute.transactions(.sandbox, before: nil, bundle: text, account: text, limit: 7)
+        let route = ControlRoute.transactions(.sandbox, LedgerFilter(bundle: text, account: text), limit: 7)
         let query = try #require(URLComponents(string: route.path))
         #expect(query.path == "/control/v1/sandbox/transactions" && query.fragment == nil)
         #expect(

@@ -251,7 +251,7 @@ import UnixSignals
             let file = URL(fileURLWithPath: files[0].path)
             let told = ErrorCounter()
             var reload = CatalogReload(
-                watcher: CatalogWatcher(files: files), catalog: CurrentCatalog(.empty),
+                watcher: CatalogWatcher(files: files), catalogs: StoreCatalogs(files: .empty),
                 logger: Logger(label: "test") { _ in told }
             ) { _ in }
             func look(at text: String?, expecting errors: Int) async throws {
@@ -292,9 +292,9 @@ import UnixSignals
     @Test func aCatalogThatCouldNotBePreparedIsTriedAgain() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let files = try RunningServer.configuration(directory.url).catalogFiles
-            let current = CurrentCatalog(.empty)
+            let catalogs = StoreCatalogs(files: .empty)
             let failures = Mutex(2)
-            var reload = CatalogReload(watcher: CatalogWatcher(files: files), catalog: current, logger: .quiet) { _ in
+            var reload = CatalogReload(watcher: CatalogWatcher(files: files), catalogs: catalogs, logger: .quiet) { _ in
                 let fails = failures.withLock { count in
                     count -= 1
                     return count >= 0
@@ -305,7 +305,7 @@ import UnixSignals
                 to: URL(fileURLWithPath: files[0].path), options: .atomic)
             for expected in [0, 0, 1, 1] {
                 await reload.look()
-                #expect(current.value.apps.count == expected)
+                #expect(catalogs.all.value.apps.count == expected)
             }
         }
     }

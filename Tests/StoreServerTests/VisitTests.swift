@@ -81,6 +81,9 @@ struct VisitTests {
         #expect(after.text.contains("You own this") && !after.text.contains("Buy for"))
         let shown = try await server.send("GET", server.addresses.storefront + "/us/app/id1000")
         #expect(shown.text.contains("&lt;b&gt;Wow&lt;/b&gt;") && shown.text.contains("1 rating"))
+        // A screen reader hears “1 star”.
+        let bars = shown.text.matches(of: /<span class="hidden">(stars?)<\/span>/).map { String($0.1) }
+        #expect(bars == ["stars", "stars", "stars", "stars", "star"])
         let lookup = try await server.send("GET", server.addresses.storefront + "/lookup?id=1000")
         #expect(lookup.text.contains("\"averageUserRating\":4,") && lookup.text.contains("\"userRatingCount\":1}"))
         for (form, problem) in [
@@ -93,7 +96,39 @@ struct VisitTests {
         let removed = try await post(server, opened.url + "/review/remove", "")
         #expect(removed.text.contains("Your review was removed."))
         #expect(try await server.send("GET", opened.url).text.contains("No ratings in this storefront yet."))
+        try await reviewFromTheDevice(opened, server, token)
         #expect(try await post(server, opened.url + "/done", "").text.contains("You can return to the app."))
+    }
+
+    /// As a page on a terminal does.
+    private static func reviewFromTheDevice(
+        _ opened: VisitDescription, _ server: RunningServer, _ token: String
+    ) async throws {
+        #expect(opened.reviews == ItemReviews(count: 0, average: nil, newest: [], own: nil))
+        let words = VisitReviewRequest(stars: 3, title: "Fine", text: "Yes.")
+        let written = try await server.device(.reviewVisit(opened.id), token: token, body: words)
+        #expect(try written.decoded(ReviewResponse.self).review?.title == "Fine")
+        // Stars alone keep the words.
+        let rated = try await server.device(.reviewVisit(opened.id), token: token, body: VisitReviewRequest(stars: 2))
+        #expect(rated.status == 200)
+        let again = try await server.device(.openVisit, token: token, body: VisitRequest(item: 1000))
+            .decoded(VisitDescription.self)
+        let reviews = try #require(again.reviews)
+        #expect(reviews.count == 1 && reviews.average == 2 && reviews.newest.map(\.title) == ["Fine"])
+        #expect(reviews.own?.stars == 2 && reviews.own?.text == "Yes.")
+        #expect(
+            try await server.device(.reviewVisit(opened.id), token: token, body: VisitReviewRequest(stars: 6)).code
+                == "invalid_stars")
+        let song = try await server.device(.openVisit, token: token, body: VisitRequest(item: 1002))
+            .decoded(VisitDescription.self)
+        let stranger = try await server.signIn().token
+        for (visit, bearer, status, code) in [
+            (song.id, token, 403, "not_owned"), (opened.id, stranger, 404, "not_found"),
+            ("0", token, 404, "not_found"), (opened.id, "x", 401, "not_signed_in"),
+        ] {
+            let refused = try await server.device(.reviewVisit(visit), token: bearer, body: words)
+            #expect(refused.status == status && refused.code == code, "\(code)")
+        }
     }
 
     @Test func anItemIsRefundedOnTheControlPort() async throws {
@@ -107,7 +142,8 @@ struct VisitTests {
                 .decoded(PurchaseResponse.self)
             func list(_ query: String = "") async throws -> [ControlAPI.Transaction] {
                 try await server.control("GET", "/control/v1/sandbox/transactions" + query).decoded(
-                    [ControlAPI.Transaction].self)
+                    ControlAPI.Page<ControlAPI.Transaction>.self
+                ).rows
             }
             // The newest first, of both kinds; an app's list has no items.
             let ids = [product.transaction?.transactionID.description, bought.transactionID.description]
@@ -155,6 +191,36 @@ struct VisitTests {
             #expect(try await server.control("POST", "\(base)/\(key)/approve", "{}").status == 200)
             let library = try await server.device(.library(after: nil), token: token).decoded(LibraryResponse.self)
             #expect(library.items.map(\.item) == [1002])
+        }
+    }
+
+    @Test(arguments: Backend.available) func theCampaignOfAnAppIsCounted(_ backend: Backend) async throws {
+        try await backend.withServerDatabase { url, prefix async throws in
+            try await with {
+                $0.databaseURL = url
+                $0.schemaPrefix = prefix
+            } _: { server in
+                let spring = VisitCampaign(affiliate: "11l", campaign: "spring")
+                let long = VisitCampaign(campaign: String(repeating: "x", count: 41))
+                let token = try await server.signIn().token
+                for campaign in [spring, spring, long, nil] {
+                    let opened = try await server.device(
+                        .openVisit, token: token, body: VisitRequest(item: 1000, campaign: campaign))
+                    #expect(opened.status == 200)
+                }
+                // Nobody saw a page.
+                for (item, bearer) in [(1000, nil), (5, token)] as [(Int64, String?)] {
+                    let refused = try await server.device(
+                        .openVisit, token: bearer, body: VisitRequest(item: item, campaign: spring))
+                    #expect([401, 404].contains(refused.status))
+                }
+                let link = server.addresses.storefront + "/us/app/id1000?at=11l&ct=spring"
+                #expect(try await server.send("GET", link).status == 200)
+                let views = try await server.control("GET", "/control/v1/items/1000/campaigns")
+                    .decoded([ControlAPI.CampaignViews].self)
+                #expect(views.map(\.campaign) == ["spring"] && views.map(\.affiliate) == ["11l"])
+                #expect(views.map(\.views) == [3])
+            }
         }
     }
 

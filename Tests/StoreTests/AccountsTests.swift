@@ -166,8 +166,8 @@ import Testing
                 try await refusal { try await accounts.change(made.accountID, AccountChange(storefront: "Mars")) }
                     == .invalidRequest)
             #expect(try await accounts.account(email: "ape@EXAMPLE.com") == changed)
-            #expect(try await accounts.list(after: nil, limit: 10) == [changed])
-            #expect(try await accounts.list(after: "ape@example.com", limit: 10).isEmpty)
+            #expect(try await accounts.list(AccountQuery()).rows.map(\.account) == [changed])
+            #expect(try await accounts.list(AccountQuery(after: "ape@example.com")).rows.isEmpty)
         }
     }
 

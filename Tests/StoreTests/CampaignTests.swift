@@ -1,4 +1,6 @@
+import CornerstoreEncoding
 import Foundation
+import StoreWire
 import TestSupport
 import Testing
 
@@ -39,6 +41,17 @@ import Testing
             try await campaigns.count(try #require(Campaign("", "c0", "")), of: 1, at: 0)
             #expect(try await campaigns.views(of: 1).contains { $0.campaign?.campaign == "c0" && $0.views == 2 })
         }
+    }
+
+    @Test(
+        arguments: [
+            (VisitCampaign(), nil), (VisitCampaign(affiliate: "", campaign: ""), nil),
+            (VisitCampaign(affiliate: "11l", campaign: "spring"), "11l|spring|"),
+            (VisitCampaign(provider: "7"), "||7"), (VisitCampaign(campaign: String(repeating: "x", count: 41)), nil),
+            (VisitCampaign(affiliate: "11l", campaign: "a\u{0}b"), nil),
+        ] as [(VisitCampaign, String?)])
+    func theCampaignOfAnAppsPageIsRead(_ visit: VisitCampaign, _ expected: String?) {
+        #expect(Campaign(visit).map { "\($0.affiliate)|\($0.campaign)|\($0.provider)" } == expected)
     }
 
     @Test(arguments: [

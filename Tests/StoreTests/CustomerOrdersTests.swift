@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test func errorsAreOrderedByNameForADevicesRequests() throws {
-        let faults = Faults()
+        let faults = Faults(now: { 0 }, changed: {})
         let error = try #require(OrderedError(name: "SSServerErrorDomain/5020"))
         for operation: Faults.Operation in [.products, .purchases, .receipts, .restores] {
             try faults.order(Faults.Fault(operation: operation, error: error, remaining: 1))

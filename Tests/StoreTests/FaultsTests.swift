@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct FaultsTests {
     @Test func anOrderedFaultFailsTheGivenNumberOfRequests() throws {
-        let faults = Faults()
+        let faults = Faults(now: { 0 }, changed: {})
         try faults.order(.init(operation: .products, status: 503, remaining: 2))
         #expect(faults.next(.purchases) == nil)
         #expect(faults.next(.products)?.status == 503)
@@ -29,7 +29,7 @@ import Testing
             (.signIn, 21005, 1), (.signIn, 503, 0), (.signIn, 503, -1), (.signIn, 503, 1_000_001), (.signIn, .min, 1),
         ] as [(Faults.Operation, Int, Int)])
     func whatCannotBeOrderedIsRefused(_ operation: Faults.Operation, _ status: Int, _ count: Int) {
-        let faults = Faults()
+        let faults = Faults(now: { 0 }, changed: {})
         #expect(throws: StoreError.self) {
             try faults.order(.init(operation: operation, status: status, remaining: count))
         }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func requestsAtTheSameMomentShareOneCount() async throws {
-        let faults = Faults()
+        let faults = Faults(now: { 0 }, changed: {})
         try faults.order(.init(operation: .receipts, status: 500, remaining: 100))
         let failed = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<8 { group.addTask { (0..<50).filter { _ in faults.next(.receipts) != nil }.count } }

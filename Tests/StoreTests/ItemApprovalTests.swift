@@ -35,6 +35,9 @@ import Testing
             #expect(pending.map(\.idempotencyKey) == [key] && pending.first?.productID == "item.901")
             #expect(pending.first?.accountID == child.accountID && processor.authorizations.isEmpty)
             #expect(try await test.store.ownedItem(901, by: child) == nil)
+            // The device learns that the request waits, also if it was not the one that asked.
+            #expect(try await refusal { try await test.store.itemFileGrant(901, for: child) } == .awaitsApproval)
+            #expect(try await refusal { try await test.store.itemFileGrant(902, for: child) } == .notOwned)
             #expect(try await refusal { try await buy(902, test, child, key: key) } == .idempotencyKeyReused)
 
             test.clock.milliseconds += 60_000
@@ -59,6 +62,7 @@ import Testing
             #expect(try await refusal { try await buy(901, test, child, key: first) } == .awaitsApproval)
             #expect(try await refusal { try await buy(902, test, child, key: second) } == .awaitsApproval)
             try await test.store.decline(first)
+            #expect(try await refusal { try await test.store.itemFileGrant(901, for: child) } == .notOwned)
             #expect(try await refusal { try await buy(901, test, child, key: first) } == .paymentDeclined)
             // A new request is another question.
             #expect(try await refusal { try await buy(901, test, child, key: UUID()) } == .awaitsApproval)

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import StoreWire
 import TestSupport

@@ -126,4 +126,129 @@ import Testing
                 } == .unknownTransaction)
         }
     }
+
+    // MARK: Songs and their album
+
+    /// Opens a store with an album of two songs, of 0.69 each, for 1.29.
+    private func withAlbum(
+        _ backend: Backend, _ processor: ScriptedProcessor, _ body: @escaping @Sendable (TestStore) async throws -> Void
+    ) async throws {
+        try await backend.withStore(processor: processor) { test async throws in
+            func item(_ number: Int64, _ kind: ItemKind, _ price: Int64) -> CatalogItem {
+                var item = ItemSamples.item(number, kind, "Item \(number)")
+                item.prices = CatalogPrices(amount: price, byStorefront: [:], byCurrency: [:])
+                if kind == .song { item.place = ItemPlace(collection: 910, track: Int(number - 910)) }
+                return item
+            }
+            let items = [item(910, .album, 1_290), item(911, .song, 690), item(912, .song, 690)]
+            test.store.catalog.replace(with: try Catalog(apps: try TestStore.catalog().apps, items: items))
+            try await body(test)
+        }
+    }
+
+    /// What the customer has paid in the end.
+    private static func paid(_ processor: ScriptedProcessor) -> Int64 {
+        processor.held.values.reduce(0, +) - processor.refunds.reduce(0) { $0 + $1.amount.milliunits }
+    }
+
+    @Test(arguments: Backend.available)
+    func aSongThatIsBoughtWhileItsAlbumIsBoughtIsGivenBack(_ backend: Backend) async throws {
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let processor = ScriptedProcessor { payment in
+            if payment.productID == "item.910" {
+                begin.yield()
+                for await _ in gate { break }
+            }
+            return .approved(reference: "R")
+        }
+        try await withAlbum(backend, processor) { test async throws in
+            let account = try await test.account()
+            let key = UUID()
+            // It was bought before, and stays.
+            let early = try await buy(912, test, account)
+            let album = Task { try await buy(910, test, account, key: key) }
+            for await _ in begun { break }
+            let song = try await buy(911, test, account)
+            // The process ends before it has told the processor.
+            processor.failRefunds(1)
+            open.finish()
+            #expect(try await refusal { _ = try await album.value } == .unavailable)
+            let bought = try await buy(910, test, account, key: key)
+            #expect(processor.refunds.map(\.transactionID) == [song.transactionID])
+            #expect(Self.paid(processor) == 690 + 1_290)
+            #expect(try await test.store.ownedItems(of: account) == [early, bought])
+            #expect(try await test.store.ownedItem(911, by: account) == bought)
+            // Again and again: nothing more is given back.
+            #expect(try await buy(910, test, account, key: key) == bought)
+            #expect(try await buy(911, test, account) == bought && Self.paid(processor) == 690 + 1_290)
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func songsAndTheirAlbumAtTheSameMomentArePaidOnce(_ backend: Backend) async throws {
+        let requests = 5
+        let arrivals = Arrivals(requests)
+        let processor = ScriptedProcessor { _ in
+            await arrivals.arrive()
+            return .approved(reference: "R")
+        }
+        try await withAlbum(backend, processor) { test async throws in
+            for number in 0..<6 {
+                let account = try await test.account("ape\(number)@example.com")
+                let before = Self.paid(processor)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for item in [910, 911, 912, 910, 911] as [Int64] {
+                        group.addTask { _ = try await buy(item, test, account) }
+                    }
+                    try await group.waitForAll()
+                }
+                #expect(Self.paid(processor) - before == 1_290)
+                #expect(try await test.store.ownedItems(of: account).map(\.item) == [910])
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func anApprovedAlbumGivesBackASongThatIsBoughtMeanwhile(_ backend: Backend) async throws {
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let processor = ScriptedProcessor { payment in
+            if payment.productID == "item.910" {
+                begin.yield()
+                for await _ in gate { break }
+            }
+            return .approved(reference: "R")
+        }
+        try await withAlbum(backend, processor) { test async throws in
+            var account = try await test.account(asksToBuy: true)
+            let key = UUID()
+            #expect(try await refusal { try await buy(910, test, account, key: key) } == .awaitsApproval)
+            account.asksToBuy = false
+            let approval = Task { try await test.store.approve(key) }
+            for await _ in begun { break }
+            let song = try await buy(911, test, account)
+            open.finish()
+            #expect(try await approval.value.state == .purchased)
+            #expect(processor.refunds.map(\.transactionID) == [song.transactionID])
+            #expect(Self.paid(processor) == 1_290)
+        }
+    }
+}
+
+/// Lets requests go on when as many as expected have arrived, again and again.
+private actor Arrivals {
+    private let expected: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(_ expected: Int) { self.expected = expected }
+
+    func arrive() async {
+        await withCheckedContinuation { continuation in
+            waiting.append(continuation)
+            guard waiting.count == expected else { return }
+            for one in waiting { one.resume() }
+            waiting = []
+        }
+    }
 }

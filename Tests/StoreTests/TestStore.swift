@@ -110,17 +110,17 @@ struct TestStore {
     /// Opens a store over a database that has its tables; a second time is a restart.
     static func open(
         _ database: Database, apps: Database, environment: StoreEnvironment = .sandbox, clock: TestClock,
-        processor: (any PaymentProcessor)? = nil, content: ContentLibrary? = nil
+        processor: (any PaymentProcessor)? = nil, content: ContentLibrary? = nil, catalog given: CurrentCatalog? = nil
     ) async throws -> TestStore {
         let authority = try await TestAuthority.value
         let databases = StoreDatabases(apps: apps, sandbox: database, production: database)
         let registry = try await AppRegistry.open(databases)
-        let catalog = try catalog()
-        try await registry.register(catalog.apps.map(\.bundleID), at: clock.milliseconds)
+        let catalog = try given ?? CurrentCatalog(catalog())
+        try await registry.register(catalog.value.apps.map(\.bundleID), at: clock.milliseconds)
         // An iOS 6 receipt carries its leaf alone.
         let intermediates = StoreEnvironment.allCases.map { authority.receiptSigner(for: $0).certificates[1] }
         let store = try await Store.open(
-            environment, databases: databases, apps: registry, catalog: CurrentCatalog(catalog),
+            environment, databases: databases, apps: registry, catalog: catalog,
             content: content, signer: authority.receiptSigner(for: environment),
             verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
             realTime: clock.now, passwordCost: PasswordCost(rounds: 16), processor: processor)
@@ -181,7 +181,9 @@ struct TestStore {
 
     /// The whole ledger, oldest first.
     func ledger() async throws -> [Transaction] {
-        try await store.transactions(before: nil, bundleID: nil, accountID: nil, limit: 1000).reversed()
+        try await store.ledger(LedgerQuery(limit: 1000)).rows.reversed().compactMap { row in
+            if case .product(let transaction) = row { transaction } else { nil }
+        }
     }
 
     func count(_ table: String) async throws -> Int {

@@ -78,8 +78,9 @@ import Testing
             func page(_ before: TransactionID?, _ bundleID: BundleID?, _ account: AccountID?, _ limit: Int) async throws
                 -> [TransactionID]
             {
-                try await test.store.transactions(before: before, bundleID: bundleID, accountID: account, limit: limit)
-                    .map(\.transactionID)
+                var query = LedgerQuery(before: before, accountID: account, limit: limit)
+                query.bundleID = bundleID
+                return try await test.store.ledger(query).rows.map(\.transactionID)
             }
             #expect(try await page(nil, nil, nil, 50) == ids.reversed())
             #expect(try await page(nil, nil, nil, 2) == [ids[4], ids[3]])

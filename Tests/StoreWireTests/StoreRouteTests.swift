@@ -13,7 +13,7 @@ struct StoreRouteTests {
         .notices("com.example.app", after: 7, languages: ["en_US", "zh-Hant"]), .promotions, .priceConsents,
         .redemptions, .content(id), .review("com.example.app"), .writeReview, .openVisit,
         .visit("\(id)", wait: nil), .visit("\(id)", wait: 25), .library(after: nil), .library(after: id), .buyItem,
-        .itemFile(id.rawValue),
+        .reviewVisit("\(id)"), .itemFile(id.rawValue),
     ]
 
     /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
@@ -51,6 +51,8 @@ struct StoreRouteTests {
         case .openVisit: ("POST /device/v1/visits", "/device/v1/visits")
         case .visit(_, let wait):
             ("GET /device/v1/visits/{id}", "/device/v1/visits/2000000123456789" + (wait == nil ? "" : "?wait=25"))
+        case .reviewVisit:
+            ("POST /device/v1/visits/{id}/review", "/device/v1/visits/2000000123456789/review")
         case .library(let after):
             ("GET /device/v1/items", "/device/v1/items" + (after == nil ? "" : "?after=2000000123456789"))
         case .buyItem: ("POST /device/v1/items", "/device/v1/items")

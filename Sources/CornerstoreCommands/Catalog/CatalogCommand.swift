@@ -3,12 +3,13 @@ import Foundation
 import Store
 import StoreWire
 
-/// `cornerstore catalog`: checks and converts catalog files. It needs no store.
+/// `cornerstore catalog`: checks and converts catalog files without a store, and moves apps between files and a running
+/// store.
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog",
-        abstract: "Check catalog files, and convert between .storekit and YAML catalogs.",
-        subcommands: [Check.self, Convert.self])
+        abstract: "Check and convert .storekit and YAML catalogs, and move apps between them and a running store.",
+        subcommands: [Check.self, Convert.self, Import.self, Export.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -83,11 +84,7 @@ struct CatalogCommand: AsyncParsableCommand {
                 console.remark(note)
             }
             if let out {
-                do {
-                    try Data(converted.text.utf8).write(to: URL(fileURLWithPath: out), options: .atomic)
-                } catch {
-                    throw CommandError(.failed, "Cannot write \(out).")
-                }
+                try CatalogCommand.write(converted.text, to: out)
                 guard output.json else { return }
             }
             try console.report(converted, json: output.json) { _ in

@@ -6,16 +6,22 @@ import StoreWire
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
-        abstract: "List, create and change customer accounts.",
+        abstract: "List, show, create and change customer accounts.",
         discussion: """
               cornerstore account list
+              cornerstore account list --start anna
+              cornerstore account show anna@example.com
+              cornerstore account sign-out anna@example.com
+              cornerstore account clear-history tester@sandbox.example
               cornerstore account create anna@example.com --storefront DEU --environment production
               cornerstore account create child@example.com --asks-to-buy --password-file child.txt
               cornerstore account change anna@example.com --payments off
               cornerstore account change anna@example.com --storefront DEU
               cornerstore account change anna@example.com --interrupts on
             """,
-        subcommands: [List.self, Create.self, Change.self], defaultSubcommand: List.self)
+        subcommands: [
+            List.self, Show.self, Create.self, Change.self, SignOut.self, Receipt.self, ClearHistory.self,
+        ], defaultSubcommand: List.self)
 
     enum Switch: String, ExpressibleByArgument, CaseIterable {
         case on
@@ -34,11 +40,13 @@ struct AccountCommand: AsyncParsableCommand {
                 [
                     account.email, account.storefront, account.paymentsAllowed ? "on" : "off",
                     account.asksToBuy ? "yes" : "no", account.interruptsPurchases ? "yes" : "no",
-                    account.locked ? "locked" : "open",
+                    account.locked ? "locked" : "open", account.lastPurchaseDate.map { String($0.prefix(10)) } ?? "",
                 ]
             }
             return Table(
-                heading: ["account", "storefront", "payments", "asks to buy", "interrupts", "state"], rows: rows
+                heading: [
+                    "account", "storefront", "payments", "asks to buy", "interrupts", "state", "last purchase",
+                ], rows: rows
             ).text(style)
         }
     }
@@ -47,11 +55,17 @@ struct AccountCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List accounts by e-mail address, 200 at a time.")
         @Option(help: ArgumentHelp("List the accounts after this one.", valueName: "email"))
         var after: String?
+        @Option(help: ArgumentHelp("List only addresses that begin with this text.", valueName: "text"))
+        var start: String?
+        @Option(help: "List only accounts with this property; inactive ones bought nothing for 180 days.")
+        var flag: AccountFlag?
         @OptionGroup var options: Options
 
         func run() async throws {
-            let accounts: [ControlAPI.Account] = try await options.control.client().send(
-                .accounts(options.environment.environment, after: after))
+            let page: ControlAPI.Page<ControlAPI.Account> = try await options.control.client().send(
+                .accounts(options.environment.environment, after: after, start: start, flag: flag))
+            let accounts = page.rows
+            page.sayHowToLookFurther(after: 200, with: "--after")
             try Console.current.report(accounts, json: options.output.json) { style in
                 accounts.isEmpty
                     ? "No accounts in \(options.environment.environment.name)." : Options.text(accounts, style)

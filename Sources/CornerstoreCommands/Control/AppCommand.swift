@@ -1,11 +1,15 @@
 import ArgumentParser
 import ControlWire
 
-/// `cornerstore app`: lists the store's apps.
+/// `cornerstore app`: lists the store's apps, and registers and changes those whose catalog the store manages.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "List the apps with their ids and shared secrets.", subcommands: [List.self],
-        defaultSubcommand: List.self)
+        commandName: "app",
+        abstract: "List and show the apps with their ids and products, and register and change managed apps.",
+        subcommands: [
+            List.self, Show.self, Secret.self, Problems.self, Register.self, Managed.self, Set.self, Group.self,
+            Checklist.self,
+        ], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

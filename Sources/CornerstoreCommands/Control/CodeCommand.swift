@@ -5,14 +5,15 @@ import ControlWire
 struct CodeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "code",
-        abstract: "Create and list codes. Each code gives a product for free, once.",
+        abstract: "Create, list and withdraw codes. Each code gives a product for free, once.",
         discussion: """
             An app asks the customer for a code with presentCodeRedemptionSheet().
 
               cornerstore code add com.example.app.coins
               cornerstore code list
+              cornerstore code withdraw 7K2M9Q4RX8T1V5WZ
             """,
-        subcommands: [List.self, Add.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Add.self, Withdraw.self], defaultSubcommand: List.self)
 
     struct Options: ParsableArguments {
         @OptionGroup var environment: EnvironmentOptions
@@ -32,6 +33,19 @@ struct CodeCommand: AsyncParsableCommand {
                 let rows = codes.map { [$0.code, $0.productId, $0.transactionId ?? "not redeemed"] }
                 return Table(heading: ["code", "product", "transaction"], rows: rows).text(style)
             }
+        }
+    }
+
+    struct Withdraw: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Withdraw a code that nobody has redeemed.")
+        @Argument(help: "The code.")
+        var code: String
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+
+        func run() async throws {
+            try await control.client().perform(.withdrawCode(environment.environment, code: code))
+            Console.current.print(Console.current.style.good("Withdrawn."))
         }
     }
 

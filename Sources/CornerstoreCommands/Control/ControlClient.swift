@@ -39,8 +39,7 @@ struct ControlClient: Sendable {
 
     private func answer(_ route: ControlRoute, _ body: Data?) async throws -> Data {
         let answer = try await PlainHTTP.send(
-            route.method.rawValue, base + route.path, body: body,
-            headers: adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [], limit: Self.answerLimit)
+            route.method.rawValue, base + route.path, body: body, headers: headers, limit: Self.answerLimit)
         guard (200..<300).contains(answer.status) else { throw refusal(answer) }
         return answer.body
     }
@@ -53,8 +52,21 @@ struct ControlClient: Sendable {
     ) async throws -> PlainHTTP.Answer {
         try await PlainHTTP.send(
             route.method.rawValue, base + route.path, body: body,
-            headers: [("Content-Type", type)] + (adminToken.map { [("Authorization", "Bearer \($0)")] } ?? []),
+            headers: [("Content-Type", type)] + headers,
             limit: Self.answerLimit, timeout: timeout)
+    }
+
+    private var headers: [(String, String)] {
+        [(ControlRoute.operatorField, "command line")] + (adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [])
+    }
+
+    /// Follows a response that goes on, line by line.
+    /// - Parameter handle: takes a line; false ends the command's interest.
+    /// - Throws: ``CommandError`` when no store answers, or when it refuses the request.
+    func follow(_ route: ControlRoute, _ handle: (Substring) -> Bool) async throws {
+        if let refused = try await PlainHTTP.follow(base + route.path, headers: headers, handle) {
+            throw refusal(refused)
+        }
     }
 
     /// Decodes a response's body.
@@ -112,6 +124,50 @@ enum PlainHTTP {
             timeout: .seconds(60))
     }
 
+    /// Gets a response that goes on, and hands its lines on until `handle` returns false or the server ends it.
+    /// - Returns: nil; the answer when the server refused.
+    /// - Throws: ``CommandError`` when no server answers.
+    static func follow(
+        _ url: String, headers: [(String, String)], _ handle: (Substring) -> Bool
+    ) async throws -> Answer? {
+        var request = HTTPClientRequest(url: url)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        let response: HTTPClientResponse
+        do { response = try await client.execute(request, deadline: .distantFuture) } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw unreachable(url)
+        }
+        guard response.status == .ok else {
+            let bytes = try await response.body.collect(upTo: 1 << 20)
+            return Answer(status: Int(response.status.code), body: Data(bytes.readableBytesView))
+        }
+        var rest: [UInt8] = []
+        do {
+            for try await piece in response.body {
+                rest += piece.readableBytesView
+                while let end = rest.firstIndex(of: 0x0A) {
+                    guard handle(Substring(decoding: rest[..<end], as: UTF8.self)) else { return nil }
+                    rest.removeSubrange(...end)
+                }
+                guard rest.count < 1 << 20 else { return nil }
+            }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw CommandError(.failed, "The store ended the connection.")
+        }
+        return nil
+    }
+
+    private static func unreachable(_ url: String) -> CommandError {
+        let place = url.split(separator: "/").prefix(2).joined(separator: "//")
+        return CommandError(
+            .failed,
+            "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or give its data directory with --data."
+        )
+    }
+
     /// Sends a request.
     /// - Parameters:
     ///   - limit: the maximum size of the response's body in bytes.
@@ -132,11 +188,7 @@ enum PlainHTTP {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            let place = url.split(separator: "/").prefix(2).joined(separator: "//")
-            throw CommandError(
-                .failed,
-                "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or give its data directory with --data."
-            )
+            throw unreachable(url)
         }
     }
 }

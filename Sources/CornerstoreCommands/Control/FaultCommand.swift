@@ -24,16 +24,19 @@ struct FaultCommand: AsyncParsableCommand {
               cornerstore fault order download cut-after:1000000 --count 3
               cornerstore fault order content lying-digest
               cornerstore fault list
+              cornerstore fault hits
+              cornerstore fault remove purchases
               cornerstore fault clear
             """,
-        subcommands: [List.self, Order.self, Clear.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Order.self, Remove.self, Hits.self, Choices.self, Clear.self],
+        defaultSubcommand: List.self)
 
     struct Options: ParsableArguments {
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        private static func words(_ fault: ControlAPI.Fault) -> String {
+        static func words(_ fault: ControlAPI.Fault) -> String {
             fault.error ?? fault.status.map(String.init) ?? fault.cutAfter.map { Failure.cut + String($0) }
                 ?? fault.lie.map { "lying-" + $0 } ?? ""
         }
@@ -42,8 +45,8 @@ struct FaultCommand: AsyncParsableCommand {
             try Console.current.report(faults, json: output.json) { style in
                 guard !faults.isEmpty else { return "No faults." }
                 return Table(
-                    heading: ["operation", "fails with", "requests left"],
-                    rows: faults.map { [$0.operation, Self.words($0), "\($0.count)"] }
+                    heading: ["operation", "fails with", "requests left", "met"],
+                    rows: faults.map { [$0.operation, Self.words($0), "\($0.count)", $0.hits.map(String.init) ?? ""] }
                 ).text(style)
             }
         }
@@ -117,6 +120,68 @@ struct FaultCommand: AsyncParsableCommand {
                 lie: failure.lie, count: count)
             try options.report(
                 try await options.control.client().send(.orderFault(options.environment.environment), fault))
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Remove the fault of one operation.")
+        @Argument(
+            help: "The operation whose requests fail.", completion: .list(Faults.Operation.allCases.map(\.rawValue)))
+        var operation: String
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let (client, environment) = (try options.control.client(), options.environment.environment)
+            try await client.perform(.removeFault(environment, operation: operation))
+            try options.report(try await client.send(.faults(environment)))
+        }
+    }
+
+    struct Hits: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the last 100 requests that met a fault, newest first.")
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let hits: [ControlAPI.FaultHit] = try await options.control.client().send(
+                .faultHits(options.environment.environment))
+            try Console.current.report(hits, json: options.output.json) { style in
+                guard !hits.isEmpty else { return "No request has met a fault." }
+                return Table(
+                    heading: ["date", "operation", "failed with", "requests left", "account"],
+                    rows: hits.map {
+                        [
+                            $0.date, $0.fault.operation, Options.words($0.fault), "\($0.fault.count)",
+                            $0.account ?? "",
+                        ]
+                    }
+                ).text(style)
+            }
+        }
+    }
+
+    struct Choices: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the failures that each operation can take.")
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let choices: [ControlAPI.FaultChoice] = try await control.client().send(.faultChoices)
+            try Console.current.report(choices, json: output.json) { style in
+                Table(
+                    heading: ["operation", "statuses", "errors", "others"],
+                    rows: choices.map { choice in
+                        [
+                            choice.operation,
+                            choice.statuses.map { $0.from == $0.through ? "\($0.from)" : "\($0.from) to \($0.through)" }
+                                .joined(separator: ", "),
+                            choice.errors.isEmpty ? "" : "by name",
+                            ((choice.cut ? ["cut-after:BYTES"] : []) + choice.lies.map { "lying-" + $0 })
+                                .joined(separator: ", "),
+                        ]
+                    }
+                ).text(style)
+            }
         }
     }
 

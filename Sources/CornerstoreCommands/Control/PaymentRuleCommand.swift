@@ -12,9 +12,10 @@ struct PaymentRuleCommand: AsyncParsableCommand {
 
               cornerstore payment-rule add too-dear --minimum 100.00
               cornerstore payment-rule add once --product com.example.app.coins --count 1
+              cornerstore payment-rule remove once
               cornerstore payment-rule clear
             """,
-        subcommands: [List.self, Add.self, Clear.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Add.self, Remove.self, Clear.self], defaultSubcommand: List.self)
 
     struct Options: ParsableArguments {
         @OptionGroup var environment: EnvironmentOptions
@@ -76,6 +77,19 @@ struct PaymentRuleCommand: AsyncParsableCommand {
             let rule = ControlAPI.PaymentRule(
                 name: name, account: account, productId: product, minimumAmount: milliunits, count: count)
             try await options.control.client().perform(.addPaymentRule(options.environment.environment), rule)
+            try await options.report()
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Remove a rule.")
+        @Argument(help: "The rule's name.")
+        var name: String
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await options.control.client().perform(
+                .removePaymentRule(options.environment.environment, name: name))
             try await options.report()
         }
     }

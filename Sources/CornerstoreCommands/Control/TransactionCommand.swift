@@ -4,8 +4,8 @@ import ControlWire
 /// `cornerstore transaction`: lists and refunds transactions.
 struct TransactionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "transaction", abstract: "List and refund transactions.",
-        subcommands: [List.self, Refund.self],
+        commandName: "transaction", abstract: "List, show and refund transactions.",
+        subcommands: [List.self, Show.self, Receipt.self, Refund.self],
         defaultSubcommand: List.self)
 
     struct Refund: AsyncParsableCommand {
@@ -50,16 +50,29 @@ struct TransactionCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List transactions and purchases of items, newest first.",
             discussion: """
-                A purchase of an item of the storefront has the product item.NUMBER, and belongs to no app.
+                A purchase of an item of the storefront has the product item.NUMBER, and belongs to no app. A filter other than --account \
+                looks at 20,000 transactions; a note on standard error then says how to look further.
 
                   cornerstore transaction list --app com.example.app --limit 10
+                  cornerstore transaction list --state refunded --from 2026-01-01T00:00:00Z
                   cornerstore transaction list --account tester@sandbox.example --json
                   cornerstore transaction list --before 2000000000000123
                 """)
 
         @Option(help: ArgumentHelp("List only transactions of this app.", valueName: "bundle-id"))
         var app: String?
-        @Option(help: ArgumentHelp("List only transactions of this account.", valueName: "email"))
+        @Option(help: ArgumentHelp("List only transactions of this product.", valueName: "product-id"))
+        var product: String?
+        @Option(help: "List only products of this kind, such as consumable, or the purchases of items with item.")
+        var kind: String?
+        @Option(help: "List only transactions in this state.")
+        var state: LedgerFilter.State?
+        @Option(help: ArgumentHelp("List only purchases from this date on, in ISO 8601.", valueName: "date"))
+        var from: String?
+        @Option(help: ArgumentHelp("List only purchases before this date, in ISO 8601.", valueName: "date"))
+        var until: String?
+        @Option(
+            help: ArgumentHelp("List only transactions of this account, by address or id.", valueName: "account"))
         var account: String?
         @Option(
             help: ArgumentHelp(
@@ -76,15 +89,24 @@ struct TransactionCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let transactions: [ControlAPI.Transaction] = try await control.client().send(
-                .transactions(environment.environment, before: before, bundle: app, account: account, limit: limit))
+            let page: ControlAPI.Page<ControlAPI.Transaction> = try await control.client().send(
+                .transactions(
+                    environment.environment,
+                    LedgerFilter(
+                        bundle: app, product: product, kind: kind, state: state, from: from, until: until,
+                        account: account), before: before, limit: limit))
+            let transactions = page.rows
+            page.sayHowToLookFurther(after: limit, with: "--before")
             try Console.current.report(transactions, json: output.json) { style in
                 guard !transactions.isEmpty else { return "No transactions in \(environment.environment.name)." }
-                return Table(
-                    heading: ["transaction", "purchased", "product", "quantity", "price", "state"],
-                    rows: transactions.map(Self.row)
-                ).text(style)
+                return Self.table(transactions).text(style)
             }
+        }
+
+        static func table(_ transactions: [ControlAPI.Transaction]) -> Table {
+            Table(
+                heading: ["transaction", "purchased", "product", "quantity", "price", "state"],
+                rows: transactions.map(row))
         }
 
         private static func row(_ transaction: ControlAPI.Transaction) -> [String] {

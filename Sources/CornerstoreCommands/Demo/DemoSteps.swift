@@ -193,6 +193,7 @@ struct DemoSteps: Sendable {
 
     /// Returns the sandbox's newest 1000 transactions, newest first.
     func transactions() async throws -> [ControlAPI.Transaction] {
-        try await control.send(.transactions(.sandbox, limit: 1000))
+        try await control.send(.transactions(.sandbox, limit: 1000), as: ControlAPI.Page<ControlAPI.Transaction>.self)
+            .rows
     }
 }

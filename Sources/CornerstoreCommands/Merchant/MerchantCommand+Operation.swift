@@ -93,9 +93,13 @@ extension MerchantCommand {
                 abstract: "List the keys, without their secrets.", discussion: "  cornerstore merchant key list")
 
             @OptionGroup var place: PlaceOptions
+            @OptionGroup var output: OutputOptions
 
             func run() async throws {
-                for key in try await place.withMerchant({ try await $0.apiKeys.apiKeys() }) {
+                let keys = try await place.withMerchant { try await $0.apiKeys.apiKeys() }
+                let list = APIKeyList(keys: keys.map(APIKeyDescription.init))
+                guard !output.json else { return try Console.current.report(list, json: true) { _ in "" } }
+                for key in list.keys {
                     let state = key.revokedAt == nil ? "active" : "revoked"
                     Console.current.print("\(key.name)  \(state)  \(key.scopes.joined(separator: " "))")
                 }

@@ -6,16 +6,20 @@ import MerchantWire
 extension MerchantCommand {
     struct Webhooks: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set up webhooks, test the receiver, and resend undelivered events.",
+            abstract: "Set up webhooks, test the receiver, list events and send them again.",
             discussion: """
-                If the backend does not accept an event for some days, the event is dead: the server keeps it but no longer sends it.
+                If the backend does not accept an event for some days, the event is dead: the server keeps it but no longer sends it. Delivered events \
+                are kept for 7 days, the newest 10,000 of them.
 
                   CORNERSTORE_WEBHOOK_SECRET=$(cornerstore merchant webhooks secret)
                   cornerstore merchant webhooks test --config merchant.yaml
+                  cornerstore merchant webhooks list --state waiting
                   cornerstore merchant webhooks dead
                   cornerstore merchant webhooks replay --all
                 """,
-            subcommands: [Secret.self, Test.self, Dead.self, Replay.self], defaultSubcommand: Dead.self)
+            subcommands: [
+                Secret.self, Test.self, List.self, Show.self, Send.self, Dead.self, Replay.self,
+            ], defaultSubcommand: Dead.self)
 
         struct Secret: ParsableCommand {
             static let configuration = CommandConfiguration(

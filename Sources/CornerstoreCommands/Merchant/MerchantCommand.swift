@@ -16,11 +16,12 @@ struct MerchantCommand: AsyncParsableCommand {
               cornerstore merchant products list
               cornerstore merchant user ann
             """,
-        subcommands: [Serve.self, Token.self, Key.self],
+        subcommands: [Serve.self, Token.self, Key.self, Settings.self],
         groupedSubcommands: [
             CommandGroup(name: "Products and content", subcommands: [Products.self, Content.self]),
             CommandGroup(
-                name: "Users and the ledger", subcommands: [User.self, History.self, Adjust.self, Check.self]),
+                name: "Users and the ledger",
+                subcommands: [Users.self, User.self, Redemptions.self, History.self, Adjust.self, Check.self]),
             CommandGroup(name: "Operation", subcommands: [Webhooks.self, Backup.self, Restore.self]),
         ])
 

@@ -1,3 +1,5 @@
+import Console
+
 /// The report as text.
 extension ReceiptReport {
     func text(_ style: Style) -> String {

@@ -33,6 +33,7 @@ struct MerchantSettings: Equatable {
             policy: MerchantPolicy(environments: [.production, .sandbox], usualEnvironment: .sandbox),
             productsFiles: productsFiles, rates: rates, isBehindProxy: store.isBehindProxy)
         configuration.limits = store.limits
+        configuration.mayLackApps = store.catalogFiles.isEmpty
         configuration.portOption = "--merchant-port"
         // The merchant uses the store's bucket with a prefix of its own.
         configuration.bucket = store.bucket.map { bucket in

@@ -9,6 +9,8 @@ struct ServeAction {
     var configuration: StoreServerConfiguration
     /// The merchant's settings; nil for a store without a merchant.
     var merchant: MerchantSettings?
+    /// The console's settings; nil for a store without a console.
+    var console: ConsoleSettings?
     var logLevel: Logger.Level
     var logFormat: LogFormat
 
@@ -17,7 +19,7 @@ struct ServeAction {
         let both = try await open(console)
         configuration.limits.tell(Self.logger(logLevel, logFormat))
         for note in both.store.catalogNotes { console.remark(console.style.dim("note: \(Style.printable(note))")) }
-        try await both.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
+        try await both.run(gracefulShutdownSignals: [.sigterm, .sigint], console: self.console) { addresses in
             let report = ServeReport(both, addresses)
             try? console.report(report, json: json) { report.text($0) }
         }

@@ -15,11 +15,13 @@ struct ServeCommand: AsyncParsableCommand {
             “merchant” of the data directory. Its products come from --merchant-products or from “cornerstore merchant products load”. \
             --no-merchant starts the store alone.
 
+            The console shows and steers both in a browser, at http://cornerstore.localhost:8420. --no-console leaves it out.
+
               cornerstore serve App.storekit --bundle-id com.example.app
               cornerstore serve One.storekit=com.example.one Two.yaml --data /var/lib/store
               cornerstore serve App.yaml --merchant-products Products.yaml
               cornerstore serve App.storekit --no-merchant
-              cornerstore serve App.storekit --sandbox-port 0 --production-port 0 --control-port 0 --storefront-port 0 --merchant-port 0 --json
+              cornerstore serve App.storekit --sandbox-port 0 --production-port 0 --control-port 0 --storefront-port 0 --merchant-port 0 --console-port 0 --json
               cornerstore serve App.storekit --database postgres://store@localhost/store
               cornerstore serve App.yaml --blobs "s3://content?endpoint=https://s3.example.com&region=eu-west-3"
 
@@ -102,6 +104,22 @@ struct ServeCommand: AsyncParsableCommand {
     var merchant: Bool?
     @Option(
         parsing: .unconditional,
+        help: ArgumentHelp("The console's port (8420). 0 selects a free port.", valueName: "port"))
+    var consolePort: Int?
+    @Flag(inversion: .prefixedNo, help: "Run the console beside the store (default: yes).")
+    var console: Bool?
+    @Option(
+        help: ArgumentHelp(
+            "The host name by which other machines' browsers reach the console. It needs an admin token.",
+            valueName: "name"))
+    var consoleHost: String?
+    @Option(
+        help: ArgumentHelp(
+            "Read the console's templates, style sheet and script from a folder at each request.", valueName: "dir"),
+        completion: .directory)
+    var consoleFiles: String?
+    @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "This process's node number in transaction ids, 0 to 63 (0). Each process on the same database needs its own.",
             valueName: "number"))
@@ -146,6 +164,10 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.feedCountries] = feedCountries
         flags[.merchantPort] = merchantPort.map(String.init)
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
+        flags[.consolePort] = consolePort.map(String.init)
+        flags[.noConsole] = console.map { $0 ? "false" : "true" }
+        flags[.consoleHost] = consoleHost
+        flags[.consoleFiles] = consoleFiles
         flags[.node] = node.map(String.init)
         flags[.behindProxy] = behindProxy.map(String.init)
         flags[.signInRate] = signInRate
@@ -157,6 +179,7 @@ struct ServeCommand: AsyncParsableCommand {
             file: try config.map { try ConfigurationFile.read($0) })
         let action = ServeAction(
             configuration: try settings.configuration(), merchant: try settings.merchant(),
+            console: try settings.console(),
             logLevel: try settings.logLevel(), logFormat: try settings.logFormat())
         try await action.run(json: output.json)
     }

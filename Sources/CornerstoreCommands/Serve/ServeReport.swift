@@ -17,6 +17,8 @@ struct ServeReport: Encodable {
     var items: Int
     /// The merchant's base URL; nil for a store without a merchant.
     var merchant: String?
+    /// The console's base URL; nil for a store without a console.
+    var console: String?
     /// The number of products on the merchant's list; nil for a store without a merchant.
     var merchantProducts: Int?
     var apps: [App]
@@ -38,6 +40,7 @@ struct ServeReport: Encodable {
         storefront = addresses.storefront
         items = application.catalog.value.items.count
         merchant = addresses.merchant
+        console = addresses.console
         merchantProducts = both.merchant.map { _ in both.listedProducts }
         apps = application.catalog.value.apps.map {
             App(bundleId: $0.bundleID.rawValue, name: $0.name, productIds: $0.products.map(\.productID.rawValue))
@@ -62,7 +65,7 @@ struct ServeReport: Encodable {
             [
                 ("  sandbox", sandbox), ("  production", production), ("  control", control),
                 ("  storefront", storefront),
-                ("  merchant", merchant),
+                ("  merchant", merchant), ("  console", console),
             ], style)
         let files = Table.fields(
             [
@@ -78,9 +81,14 @@ struct ServeReport: Encodable {
         let shelf =
             merchantProducts == 0
             ? "The merchant has no products. Add them: \(variable)cornerstore merchant products load FILE\n" : ""
+        let count =
+            switch self.apps.count {
+            case 0: "It has no app yet. Register one: \(variable)cornerstore app register BUNDLE"
+            case 1: "It has one app:"
+            default: "It has \(self.apps.count) apps:"
+            }
         return """
-            \(style.good("The store is running.")) \(self.apps.count == 1 ? "It has one app:" : "It has \(self.apps.count) apps:")
-            \(apps.joined(separator: "\n"))
+            \(style.good("The store is running.")) \(([count] + apps).joined(separator: "\n"))
 
             \(addresses)
 

@@ -33,6 +33,10 @@ enum ServeSetting: String, ServerSettingName {
     case feedCountries = "feed-countries"
     case merchantPort = "merchant-port"
     case noMerchant = "no-merchant"
+    case consolePort = "console-port"
+    case consoleHost = "console-host"
+    case consoleFiles = "console-files"
+    case noConsole = "no-console"
     case node
     case logLevel = "log-level"
     case logFormat = "log-format"
@@ -110,7 +114,7 @@ struct ServeSettings {
             address: try layers.rate(.signInRate, otherwise: usual.address),
             account: try layers.rate(.accountRate, otherwise: usual.account))
         configuration.signInRates = try layers.isSet(.noRateLimits) ? nil : signIns
-        configuration.limits = try layers.limits(ports: 5)
+        configuration.limits = try layers.limits(ports: 6)
         return configuration
     }
 
@@ -123,6 +127,20 @@ struct ServeSettings {
         let productsFiles = layers.list(.merchantProducts)
         return MerchantSettings(
             port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) }, rates: rates)
+    }
+
+    /// Returns the settings of the console beside the store; nil for a store without a console.
+    /// - Throws: ``CommandError`` that names the wrong option.
+    func console() throws -> ConsoleSettings? {
+        let port = try layers.number(.consolePort, 0...65535, otherwise: ConsoleSettings.usualPort)
+        if let host = text(.consoleHost), host.wholeMatch(of: /[A-Za-z0-9.\-]{1,253}/) == nil {
+            throw CommandError(
+                .usage, "console-host must be a host name such as console.example.com, not “\(Style.printable(host))”.")
+        }
+        guard try !layers.isSet(.noConsole) else { return nil }
+        return ConsoleSettings(
+            port: port, host: text(.consoleHost),
+            files: text(.consoleFiles).map { URL(fileURLWithPath: $0, isDirectory: true) })
     }
 
     /// Returns the prefix of schema names. Its length is limited because PostgreSQL truncates names to 63 bytes.
@@ -180,11 +198,9 @@ struct ServeSettings {
         }
     }
 
+    /// The catalog files; none for a store that only sells managed apps.
     private func catalogFiles() throws -> [CatalogFile] {
         let files = layers.list(.files)
-        guard !files.isEmpty else {
-            throw CommandError(.usage, "No catalog file given. Try: cornerstore serve App.storekit")
-        }
         var arguments = try files.map { name in
             guard let argument = CatalogFileArgument(argument: name) else {
                 throw CommandError(.usage, "“\(Style.printable(name))” is not FILE or FILE=BUNDLE.")

@@ -1,6 +1,8 @@
+import Console
 import Foundation
 import Logging
 import MerchantServer
+import NIOCore
 import ServiceLifecycle
 import StoreServer
 import UnixSignals
@@ -25,15 +27,16 @@ struct StoreAndMerchant: Sendable {
     ) async throws -> StoreAndMerchant {
         let store = try await StoreApplication.open(configuration, now: now, logger: logger)
         let apps = Set(store.catalog.value.apps.map(\.bundleID))
-        // Without an app, a merchant cannot accept any purchase.
-        guard let settings, !apps.isEmpty || !settings.productsFiles.isEmpty else {
+        // Without an app, a merchant cannot accept any purchase. A store without files waits for its first managed app.
+        guard let settings, !apps.isEmpty || !settings.productsFiles.isEmpty || configuration.catalogFiles.isEmpty
+        else {
             return StoreAndMerchant(store: store, merchant: nil, listedProducts: 0, logger: logger)
         }
         do {
             let merchant = try await MerchantApplication.open(
                 try settings.configuration(beside: configuration, apps: apps), now: now, logger: logger)
             do {
-                // The merchant also accepts apps that are added to a catalog file later.
+                // The merchant also accepts apps that are added to a catalog file, or registered, later.
                 store.catalog.listen { [verifier = merchant.merchant.verifier] catalog in
                     verifier.take(apps: Set(catalog.apps.map(\.bundleID)))
                 }
@@ -53,25 +56,55 @@ struct StoreAndMerchant: Sendable {
     /// requests.
     /// - Parameters:
     ///   - gracefulShutdownSignals: the signals that stop the process.
+    ///   - console: the settings of the console; nil for none.
     ///   - onReady: called once all ports answer, after `addresses.json` was written.
-    /// - Throws: ``StoreServerError`` or ``MerchantServerError`` when a port is not available.
+    /// - Throws: ``StoreServerError``, ``MerchantServerError`` or ``CommandError`` when a port is not available.
     func run(
-        gracefulShutdownSignals: [UnixSignal], onReady: @escaping @Sendable (Addresses) async -> Void
+        gracefulShutdownSignals: [UnixSignal], console: ConsoleSettings? = nil,
+        onReady: @escaping @Sendable (Addresses) async -> Void
     ) async throws {
-        guard let merchant else {
-            return try await store.run(gracefulShutdownSignals: gracefulShutdownSignals, onReady: onReady)
+        let backends = console == nil ? nil : consoleBackends
+        let ready: @Sendable (Addresses) async -> Void = { addresses in
+            backends?.addresses.take(addresses.byName)
+            await onReady(addresses)
         }
-        let (answering, answers) = AsyncStream.makeStream(of: String.self)
-        // The store starts last and stops first, so that the merchant answers whenever addresses.json exists.
-        let services: [any Service] = [
-            MerchantService(application: merchant) { answers.yield($0) },
-            StoreAfterMerchant(application: store, merchant: answering, onReady: onReady),
-        ]
+        guard merchant != nil || console != nil else {
+            return try await store.run(gracefulShutdownSignals: gracefulShutdownSignals, onReady: ready)
+        }
+        let (merchantAddresses, merchantAnswers) = AsyncStream.makeStream(of: String.self)
+        let (consoleAddresses, consoleAnswers) = AsyncStream.makeStream(of: String.self)
+        // The store is ready last, so that merchant and console answer whenever addresses.json exists. The group stops
+        // the services in reverse order: the console, which asks the store, first.
+        var services: [any Service] = []
+        if let merchant {
+            services.append(MerchantService(application: merchant) { merchantAnswers.yield($0) })
+        }
+        services.append(
+            StoreAfterOthers(
+                application: store, merchant: merchant == nil ? nil : merchantAddresses,
+                console: console == nil ? nil : consoleAddresses, onReady: ready))
+        if let console, let backends {
+            services.append(
+                ConsoleService(
+                    application: ConsoleApplication(
+                        console.configuration(beside: store.configuration), backends, now: { Date() }, logger: logger
+                    ) { consoleAnswers.yield($0) }, settings: console, host: store.configuration.host))
+        }
         try await ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
                 logger: logger)
         ).run()
+    }
+}
+
+extension Addresses {
+    /// The addresses by the ports' names.
+    fileprivate var byName: [String: String] {
+        var all = ["control": control, "sandbox": sandbox, "production": production, "storefront": storefront]
+        all["merchant"] = merchant
+        all["console"] = console
+        return all
     }
 }
 
@@ -90,19 +123,49 @@ private struct MerchantService: Service {
     }
 }
 
-/// Runs a store, once its merchant has an address, as a service of a group.
-private struct StoreAfterMerchant: Service {
+/// Runs a console as a service of a group.
+private struct ConsoleService: Service {
+    let application: ConsoleApplication
+    let settings: ConsoleSettings
+    let host: String
+
+    func run() async throws {
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            throw CommandError(
+                .failed,
+                "Port \(settings.port) cannot be opened on \(host): \(String(cString: strerror(error.errnoCode))). Is another server "
+                    + "running? Choose another port with --console-port, or 0 for any free port. To start without a console, use "
+                    + "--no-console.")
+        }
+    }
+}
+
+/// Runs a store, once its merchant and its console have addresses, as a service of a group.
+private struct StoreAfterOthers: Service {
     let application: StoreApplication
-    let merchant: AsyncStream<String>
+    /// The merchant's address; nil without a merchant.
+    let merchant: AsyncStream<String>?
+    /// The console's address; nil without a console.
+    let console: AsyncStream<String>?
     let onReady: @Sendable (Addresses) async -> Void
 
     func run() async throws {
-        var addresses = merchant.makeAsyncIterator()
-        guard let address = await addresses.next() else {
-            // The merchant did not start, so this task was cancelled.
+        let addresses: (merchant: String?, console: String?)
+        do { addresses = (try await Self.first(merchant), try await Self.first(console)) } catch {
+            // Another service did not start, so this task was cancelled.
             await application.close()
-            throw CancellationError()
+            throw error
         }
-        try await application.run(gracefulShutdownSignals: [], merchant: address, onReady: onReady)
+        try await application.run(
+            gracefulShutdownSignals: [], merchant: addresses.merchant, console: addresses.console, onReady: onReady)
+    }
+
+    private static func first(_ stream: AsyncStream<String>?) async throws -> String? {
+        guard let stream else { return nil }
+        var addresses = stream.makeAsyncIterator()
+        guard let address = await addresses.next() else { throw CancellationError() }
+        return address
     }
 }

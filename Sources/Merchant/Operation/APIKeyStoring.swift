@@ -4,7 +4,8 @@ public struct APIKeyRecord: Sendable, Equatable {
     public var name: String
     /// SHA-256 of the key's 32 bytes.
     public var digest: [UInt8]
-    /// The scopes that the key grants: `products`, `users`, `ledger`, `content`, `webhooks`, `metrics`.
+    /// The scopes that the key grants: `products`, `users`, `ledger`, `content`, `webhooks`, `keys`,
+    /// `settings`, `metrics`.
     public var scopes: [String]
     /// The time of creation, in milliseconds since 1970.
     public var createdAt: Int64

@@ -42,6 +42,61 @@ extension RedemptionRow {
         for index in takenBack.indices where takenBack[index].cause == nil { takenBack[index].cause = cause }
     }
 
+    // MARK: Lists
+
+    private static let recordColumns = """
+        redemption_key, user_id, product_id, transaction_id, original_transaction_id, quantity, grants, purchased_at,
+        redeemed_at, expires_at, superseded_at, state, taken_back
+        """
+
+    /// Returns the purchases that a user or all users have redeemed, the last redeemed first.
+    static func records(
+        of user: UserID?, before cursor: RedemptionCursor?, limit: Int, _ connection: Connection
+    ) throws -> [RedemptionRecord] {
+        let place: [any SQLConvertible] = [cursor?.redeemedAt ?? Int64.max, cursor?.key ?? "", limit]
+        let rows =
+            if let user {
+                try connection.query(
+                    """
+                    SELECT \(recordColumns) FROM redemptions
+                    WHERE (redeemed_at, redemption_key) < ($1, $2) AND user_id = $4
+                    ORDER BY redeemed_at DESC, redemption_key DESC LIMIT $3
+                    """, place + [user.rawValue])
+            } else {
+                try connection.query(
+                    """
+                    SELECT \(recordColumns) FROM redemptions
+                    WHERE (redeemed_at, redemption_key) < ($1, $2) AND user_id <> ''
+                    ORDER BY redeemed_at DESC, redemption_key DESC LIMIT $3
+                    """, place)
+            }
+        return try rows.map { try record($0) }
+    }
+
+    private static func record(_ row: Row) throws -> RedemptionRecord {
+        let key = try row.string(0)
+        let environment = RedemptionKey.environment(of: key)
+        let taken =
+            try row.optionalString(12).map { try JSONDecoder().decode([TakenCredits].self, from: Data($0.utf8)) } ?? []
+        return RedemptionRecord(
+            purchase: key, userID: UserID(try row.string(1)), productID: ProductID(try row.string(2)),
+            transactionID: try row.string(3), originalTransactionID: try row.string(4), quantity: try row.int64(5),
+            grants: try ProductCatalog.grants(try row.string(6)), purchasedAt: try row.int64(7),
+            redeemedAt: try row.int64(8), expiresAt: try row.optionalInt64(9), supersededAt: try row.optionalInt64(10),
+            state: State(rawValue: try row.string(11)) == .granted ? .granted : .revoked,
+            takenBack: taken.filter { $0.amount > 0 }.map {
+                Balance(currency: $0.currency, amount: $0.amount, environment: environment)
+            }, environment: environment)
+    }
+
+    /// The time of a user's last redemption; nil for a user without one.
+    static func lastRedemption(of user: String, _ connection: Connection) throws -> Int64? {
+        try connection.queryOne("SELECT max(redeemed_at) FROM redemptions WHERE user_id = $1", [user])?
+            .optionalInt64(0)
+    }
+
+    // MARK: Writing
+
     /// Inserts a redemption unless its key exists. Returns whether it was inserted.
     static func insert(
         _ plan: RedemptionPlan, key: String, for user: UserID, at now: Int64, _ connection: Connection

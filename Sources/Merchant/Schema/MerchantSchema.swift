@@ -17,6 +17,8 @@ public enum MerchantSchema {
         Migration(6, "webhooks tried before", triedWebhooks),
         Migration(7, "origins of entries, credits and rights", origins),
         Migration(8, "periods of subscriptions", subscriptionPeriods),
+        Migration(9, "kept webhooks", KeptWebhooksSchema.statements),
+        Migration(10, "lists of redemptions", redemptionLists),
     ]
 
     private static let products = [
@@ -179,6 +181,12 @@ public enum MerchantSchema {
         """
         CREATE INDEX webhook_events_tried ON webhook_events (due_at, event_id) WHERE state = 'waiting' AND attempts > 0
         """,
+    ]
+
+    /// Lists a user's purchases, and those of all users, by the time of their redemption.
+    private static let redemptionLists = [
+        "CREATE INDEX redemptions_of_user ON redemptions (user_id, redeemed_at, redemption_key)",
+        "CREATE INDEX redemptions_by_time ON redemptions (redeemed_at, redemption_key) WHERE user_id <> ''",
     ]
 
     private static let operation = [

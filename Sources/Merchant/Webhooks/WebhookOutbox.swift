@@ -32,6 +32,26 @@ public enum WebhookOutcome: Sendable, Equatable {
     case dead(reason: String)
 }
 
+/// What one attempt to deliver an event met.
+public struct WebhookAnswer: Sendable, Equatable {
+    /// The time at which the request was sent, in milliseconds since 1970.
+    public var sentAt: Int64
+    /// The time until the answer or the failure, in milliseconds.
+    public var duration: Int64
+    /// The status of the answer; nil without an answer.
+    public var status: Int?
+    /// The beginning of the answer's body.
+    public var body: [UInt8]
+
+    /// Creates an answer.
+    public init(sentAt: Int64, duration: Int64, status: Int?, body: [UInt8] = []) {
+        self.sentAt = sentAt
+        self.duration = duration
+        self.status = status
+        self.body = body
+    }
+}
+
 /// The queue of events to deliver. Several processes may use one outbox; an event is leased to one of them at a time.
 public protocol WebhookOutbox: Sendable {
     /// Leases events that are due, oldest first. Other processes cannot take them until the lease ends.
@@ -43,7 +63,8 @@ public protocol WebhookOutbox: Sendable {
     func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent]
     /// Records the result of a delivery attempt and counts the attempt. An event that another process has settled
     /// meanwhile is not changed.
-    func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws
+    /// - Parameter answer: what the attempt met, for the operator.
+    func settle(_ eventID: String, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws
     /// Returns the time at which the next event is due (milliseconds since 1970); nil when no event waits.
     func nextDue() async throws -> Int64?
 }

@@ -36,13 +36,9 @@ public struct MerchantApplication: Sendable {
     public static func open(
         _ configuration: MerchantServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
-        let files = try configuration.productsFiles.map { file in
-            try ProductsFile(
-                yaml: Array(try SecretFile.readPublic(file, limit: ProductsFile.largest, "file of products")),
-                file: file.lastPathComponent)
-        }
+        let files = try configuration.products()
         let bundleIDs = configuration.bundleIDs.union(files.map(\.bundleID))
-        guard !bundleIDs.isEmpty else {
+        guard !bundleIDs.isEmpty || configuration.mayLackApps else {
             throw MerchantServerError(
                 .invalidConfiguration, "No app is named. Give its bundle id with --bundle-id, or a product file.")
         }
@@ -108,7 +104,8 @@ public struct MerchantApplication: Sendable {
                 metrics: metrics, requests: RequestMetricsMiddleware(metrics),
                 uploads: try StagingFolder(in: try place.makeFolder(MerchantPlace.uploads)),
                 patience: configuration.stallPatience,
-                isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback, now: now),
+                isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback,
+                settings: SettingsReport(configuration, bundleIDs: bundleIDs), now: now),
             deliveries: deliveries,
             tokenKeys: TokenKeyReload(
                 configuration.tokenKeys ?? place.folder.appendingPathComponent(TokenKeySet.fileName), keySet, tokens,
@@ -141,6 +138,9 @@ public struct MerchantApplication: Sendable {
         return .remote(client, anchors: [remote.hosts.name: anchor ?? remote.anchor])
     }
 
+    /// Answers requests of another part of this process. They need no API key.
+    public var inProcess: InProcessResponder { routers.inProcess }
+
     // MARK: Running
 
     /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
@@ -153,7 +153,7 @@ public struct MerchantApplication: Sendable {
         gracefulShutdownSignals: [UnixSignal], onReady: @escaping @Sendable (String) async -> Void
     ) async throws {
         var services: [any Service] = [
-            server(onReady), CreditExpiry(merchant: merchant, logger: logger), tokenKeys,
+            server(onReady), Upkeep(merchant: merchant, logger: logger), tokenKeys,
         ]
         if let deliveries { services.append(deliveries) }
         do {
@@ -198,8 +198,9 @@ public struct MerchantApplication: Sendable {
     }
 }
 
-/// Removes expired credits, including those of users who send no requests.
-private struct CreditExpiry: Service {
+/// Removes expired credits, including those of users who send no requests, and webhook events that were kept long
+/// enough.
+private struct Upkeep: Service {
     let merchant: Merchant
     let logger: Logger
 
@@ -210,6 +211,12 @@ private struct CreditExpiry: Service {
                     while try await merchant.expireCredits() == 500, !Task.isCancelled {}
                 } catch {
                     logger.warning("credits were not expired", metadata: ["error": .string(String(describing: error))])
+                }
+                do {
+                    while try await merchant.pruneWebhooks() >= 500, !Task.isCancelled {}
+                } catch {
+                    logger.warning(
+                        "old webhook events were not removed", metadata: ["error": .string(String(describing: error))])
                 }
                 try await Task.sleep(for: .seconds(60))
             }

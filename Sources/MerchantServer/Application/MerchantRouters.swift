@@ -8,8 +8,8 @@ import Metrics
 /// Builds the router and the direct answers of the merchant's server.
 struct MerchantRouters {
     let merchant: Merchant
-    let authentication: Authentication
-    let limits: RateLimits?
+    var authentication: Authentication
+    var limits: RateLimits?
     let metrics: PrometheusMetrics
     let requests: RequestMetricsMiddleware
     let uploads: StagingFolder
@@ -18,12 +18,21 @@ struct MerchantRouters {
     let isBehindProxy: Bool
     /// Whether the server listens on a loopback address, so that only this machine reaches it.
     let isLoopback: Bool
+    let settings: SettingsReport
     let now: @Sendable () -> Date
 
     /// Answers frequent requests without the router.
     var direct: DirectMerchantAnswers {
         DirectMerchantAnswers(
             merchant: merchant, authentication: authentication, metrics: requests, isBehindProxy: isBehindProxy)
+    }
+
+    /// Answers a part of this process, which needs no API key and has no rate limit.
+    var inProcess: InProcessResponder {
+        var routers = self
+        routers.authentication.isInProcess = true
+        routers.limits = nil
+        return InProcessResponder(routers.router())
     }
 
     func router() -> Router<MerchantRequestContext> {
@@ -44,7 +53,8 @@ struct MerchantRouters {
         DeliveryController(merchant: merchant, authentication: authentication, patience: patience)
             .addRoutes(to: router)
         NewsController(merchant: merchant).addRoutes(to: router)
-        BackendController(merchant: merchant, authentication: authentication).addRoutes(to: router)
+        BackendController(merchant: merchant, authentication: authentication, settings: settings, now: now)
+            .addRoutes(to: router)
         ContentUploadController(
             merchant: merchant, authentication: authentication, uploads: uploads, patience: patience
         ).addRoutes(to: router)

@@ -57,6 +57,8 @@ public struct MerchantServerConfiguration: Sendable {
     public var isBehindProxy: Bool
     /// The limits on connections and bodies, which the servers of a process share.
     public var limits = ServerLimits()
+    /// Whether the merchant may start without an app, because its store tells it of apps later.
+    package var mayLackApps = false
     /// How long a webhook that this process has taken is kept from other processes.
     package var webhookLease = WebhookDelivery.lease
     /// The lowest rate at which a client may upload or download.
@@ -95,4 +97,17 @@ public struct MerchantServerConfiguration: Sendable {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0).map(String.init) == String($0) }
     }
+
+    /// Reads the product files.
+    func products() throws -> [ProductsFile] {
+        try productsFiles.map { file in
+            try ProductsFile(
+                yaml: Array(try SecretFile.readPublic(file, limit: ProductsFile.largest, "file of products")),
+                file: file.lastPathComponent)
+        }
+    }
+
+    /// Returns the apps whose purchases are accepted, those of the product files included.
+    /// - Throws: ``MerchantServerError`` or ``MerchantError`` for a product file that cannot be read.
+    public func allBundleIDs() throws -> Set<BundleID> { bundleIDs.union(try products().map(\.bundleID)) }
 }

@@ -8,8 +8,12 @@ public enum APIScope: String, Sendable, CaseIterable, Codable {
     case ledger
     /// Upload and remove content.
     case content
-    /// List undeliverable webhooks and send them again.
+    /// List webhook events with the attempts to deliver them, send them again, send a test event.
     case webhooks
+    /// List, make and revoke API keys.
+    case keys
+    /// Read the server's settings.
+    case settings
     /// Read the metrics.
     case metrics
 }

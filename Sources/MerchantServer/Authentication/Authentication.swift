@@ -12,6 +12,8 @@ public struct Authentication: Sendable {
     public let keys: APIKeys
     private let limits: RateLimits?
     private let now: @Sendable () -> Date
+    /// Whether requests come from a part of this process, which needs no API key.
+    var isInProcess = false
 
     /// Creates an authentication.
     /// - Parameters:

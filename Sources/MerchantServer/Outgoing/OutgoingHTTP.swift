@@ -1,7 +1,9 @@
 import AsyncHTTPClient
 import Foundation
+import MerchantWire
 import NIOCore
 import StoreWire
+import Synchronization
 
 /// The requests that the merchant's server sends. It follows no redirects, and every wait has a limit.
 enum OutgoingHTTP {
@@ -50,7 +52,7 @@ enum OutgoingHTTP {
         var status: Int
         /// `Retry-After` in seconds; nil when it is a date, which is ignored.
         var retryAfter: Int?
-        /// The body; empty when the caller did not ask for it.
+        /// The body, or its beginning when the caller did not ask for all of it.
         var body: [UInt8]
     }
 
@@ -59,7 +61,8 @@ enum OutgoingHTTP {
 
     /// Posts a body.
     /// - Parameters:
-    ///   - limit: the largest answer in bytes; nil to ignore the answer's body.
+    ///   - limit: the largest answer in bytes; nil for the beginning of the answer's body, up to
+    ///     ``MerchantLimits/webhookAnswer`` bytes.
     ///   - timeout: the time limit of the whole exchange.
     /// - Throws: ``BodyTooLarge``, `CancellationError`, or the client's error: `deadlineExceeded` when the time is
     ///   up.
@@ -77,11 +80,18 @@ enum OutgoingHTTP {
             status: Int(response.status.code), retryAfter: retryAfter.flatMap { $0 >= 0 ? $0 : nil }, body: [])
         guard let limit else {
             // Read a short body to its end, so that the connection can serve the next request.
+            let beginning = Mutex<[UInt8]>([])
             try? await withTimeLimit(min(deadline - .now, .seconds(1)), else: HTTPClientError.deadlineExceeded) {
-                var dropped = 0
+                var count = 0
                 var parts = response.body.makeAsyncIterator()
-                while dropped <= 16 << 10, let part = try await parts.next() { dropped += part.readableBytes }
+                while count <= 16 << 10, let part = try await parts.next() {
+                    count += part.readableBytes
+                    beginning.withLock {
+                        $0 += part.readableBytesView.prefix(max(MerchantLimits.webhookAnswer - $0.count, 0))
+                    }
+                }
             }
+            answer.body = beginning.withLock { $0 }
             return answer
         }
         if let length = response.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > limit {

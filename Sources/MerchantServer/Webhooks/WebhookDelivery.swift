@@ -169,13 +169,17 @@ public actor WebhookDelivery: Service {
     }
 
     private nonisolated func deliver(_ event: WebhookEvent) async throws {
-        let attempt = await attempt(event)
+        let began = (date: milliseconds, instant: ContinuousClock.now)
+        let (attempt, body) = await self.attempt(event)
+        let duration = ContinuousClock.now - began.instant
         // A delivery that the server's stop cut off is made again.
         try Task.checkCancellation()
         let now = milliseconds
         let outcome = policy.outcome(
             of: attempt, attempts: event.attempts + 1, now: now, random: pacing.random())
-        try await outbox.settle(event.eventID, outcome, now: now)
+        let answer = WebhookAnswer(
+            sentAt: began.date, duration: Int64(duration / .milliseconds(1)), status: attempt.status, body: body)
+        try await outbox.settle(event.eventID, outcome, answer, now: now)
         switch outcome {
         case .delivered: counters["delivered"]?.increment()
         case .retry: counters["retry"]?.increment()
@@ -187,7 +191,9 @@ public actor WebhookDelivery: Service {
         }
     }
 
-    private nonisolated func attempt(_ event: WebhookEvent) async -> WebhookPolicy.Attempt {
+    /// Sends an event.
+    /// - Returns: the result, and the beginning of the answer's body.
+    private nonisolated func attempt(_ event: WebhookEvent) async -> (WebhookPolicy.Attempt, body: [UInt8]) {
         let headers = WebhookSignature.headers(
             id: event.eventID, seconds: Int64(pacing.now().timeIntervalSince1970), body: event.body,
             secrets: receiver.secrets)
@@ -196,9 +202,9 @@ public actor WebhookDelivery: Service {
                 event.body, to: receiver.url,
                 headers: headers + [("Content-Type", "application/json"), ("User-Agent", "cornerstore-merchant")],
                 answerLimit: nil, timeout: Self.timeout)
-            return .answered(answer.status, retryAfter: answer.retryAfter)
+            return (.answered(answer.status, retryAfter: answer.retryAfter), answer.body)
         } catch {
-            return .failed((error as? HTTPClientError)?.shortDescription ?? "no connection")
+            return (.failed((error as? HTTPClientError)?.shortDescription ?? "no connection"), [])
         }
     }
 }

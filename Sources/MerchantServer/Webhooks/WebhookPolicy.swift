@@ -18,6 +18,14 @@ public struct WebhookPolicy: Sendable, Equatable {
         case answered(Int, retryAfter: Int?)
         /// There was no answer, for the given reason.
         case failed(String)
+
+        /// The receiver's status; nil without an answer.
+        var status: Int? {
+            switch self {
+            case .answered(let status, _): status
+            case .failed: nil
+            }
+        }
     }
 
     /// - Parameters:

@@ -13,14 +13,21 @@ public struct Accounts: Sendable {
     private let cost: PasswordCost
     private let work: PasswordWork
     private let signedIn: RecentValues<[UInt8], Account>
+    /// Called when accounts or their devices have changed.
+    private let changed: @Sendable () -> Void
 
     /// - Parameters:
     ///   - cost: the cost of hashing a new password. A stored password is checked at the cost it was stored with.
     ///   - work: runs the hashing.
-    init(database: Database, cost: PasswordCost = .standard, work: PasswordWork = .shared) {
+    ///   - changed: called when accounts or their devices have changed.
+    init(
+        database: Database, cost: PasswordCost = .standard, work: PasswordWork = .shared,
+        changed: @escaping @Sendable () -> Void = {}
+    ) {
         self.database = database
         self.cost = cost
         self.work = work
+        self.changed = changed
         // Every device request looks its token up here. 65,536 entries take about 15 MiB.
         signedIn = RecentValues(capacity: 1 << 16)
     }
@@ -58,6 +65,7 @@ public struct Accounts: Sendable {
         guard inserted == 1 else {
             throw StoreError(.invalidRequest, "An account with this e-mail address already exists.")
         }
+        changed()
         return account
     }
 
@@ -103,6 +111,7 @@ public struct Accounts: Sendable {
                 "INSERT INTO device_tokens (token_digest, account_id, device_id, created_at) VALUES ($1, $2, $3, $4)",
                 [digest, account.accountID.rawValue, request.deviceID.uuidString, milliseconds])
         }
+        changed()
         return (token, account)
     }
 
@@ -113,6 +122,7 @@ public struct Accounts: Sendable {
             try connection.execute("DELETE FROM device_tokens WHERE token_digest = $1", [digest])
         }
         signedIn.removeValue(for: digest)
+        changed()
     }
 
     /// Returns the account of a token.
@@ -180,13 +190,100 @@ public struct Accounts: Sendable {
             account)
     }
 
-    /// Returns at most `limit` accounts in the order of their addresses, starting after `email`.
-    public func list(after email: String?, limit: Int) async throws -> [Account] {
+    /// Lists accounts in the order of their addresses.
+    ///
+    /// A flag looks at ``AccountQuery/mostLooked`` accounts and then answers with a cursor to look further.
+    /// - Throws: ``DatabaseError``.
+    public func list(_ query: AccountQuery) async throws -> AccountPage {
+        try await database.read { try Self.list(query, $0) }
+    }
+
+    private static func list(_ query: AccountQuery, _ connection: Connection) throws -> AccountPage {
+        let (after, start) = (query.after ?? "", query.start ?? "")
+        var ceiling: String?
+        if query.flag != nil || query.start != nil {
+            // Addresses with the same start stand together, so without a flag a look beyond the limit is enough.
+            let looked = query.flag.map(mostLooked) ?? query.limit + 1
+            ceiling = try connection.queryOne(
+                "SELECT email FROM accounts WHERE email > $1 AND email >= $2 ORDER BY email LIMIT 1 OFFSET $3",
+                [after, start, looked - 1]
+            )?.string(0)
+        }
+        var since: Int64?
+        if case .inactive(let time) = query.flag { since = time }
+        let rows = try connection.query(
+            """
+            SELECT \(columns), \(lastPurchase("finished_at IS NOT NULL")), \(lastPurchase("finished_at IS NULL"))
+            FROM accounts
+            WHERE email > $1 AND email >= $2 AND substr(email, 1, CAST($3 AS INTEGER)) = $2
+                AND (CAST($4 AS TEXT) IS NULL OR email <= $4)
+                AND (CAST($5 AS BIGINT) IS NULL OR (COALESCE(\(lastPurchase("finished_at IS NOT NULL")), 0) < $5
+                    AND COALESCE(\(lastPurchase("finished_at IS NULL")), 0) < $5)) \(condition(query.flag))
+            ORDER BY email LIMIT $6
+            """,
+            [after, start, Int64(start.unicodeScalars.count), ceiling, since, query.limit + 1])
+        let found = try rows.prefix(query.limit).map { row in
+            ListedAccount(
+                account: try account(row),
+                lastPurchase: [try row.optionalInt64(8), try row.optionalInt64(9)].compactMap(\.self).max())
+        }
+        guard rows.count <= query.limit else { return AccountPage(rows: found, next: found.last?.account.email) }
+        // The addresses that begin with the text stand together, so a later one ends the list.
+        return AccountPage(rows: found, next: ceiling.flatMap { start.isEmpty || $0.hasPrefix(start) ? $0 : nil })
+    }
+
+    private static func mostLooked(_ flag: AccountQuery.Flag) -> Int {
+        if case .inactive = flag { AccountQuery.mostInactive } else { AccountQuery.mostLooked }
+    }
+
+    private static func condition(_ flag: AccountQuery.Flag?) -> String {
+        switch flag {
+        case nil, .inactive: ""
+        case .locked: "AND locked"
+        case .asksToBuy: "AND asks_to_buy"
+        case .interruptsPurchases: "AND interrupts_purchases"
+        case .paymentsForbidden: "AND NOT payments_allowed"
+        }
+    }
+
+    /// The date of the account's newest transaction in one of two indexes, which together hold all.
+    private static func lastPurchase(_ part: String) -> String {
+        """
+        (SELECT purchase_date FROM transactions WHERE transactions.account_id = accounts.account_id AND \(part)
+            ORDER BY transaction_id DESC LIMIT 1)
+        """
+    }
+
+    // MARK: Devices
+
+    /// The devices that are signed in to an account, the last one first, at most 200.
+    /// - Throws: ``DatabaseError``.
+    public func devices(of account: Account) async throws -> [SignedInDevice] {
         try await database.read { connection in
             try connection.query(
-                "SELECT \(Self.columns) FROM accounts WHERE email > $1 ORDER BY email LIMIT $2", [email ?? "", limit]
-            ).map(Self.account)
+                """
+                SELECT device_id, max(created_at) FROM device_tokens WHERE account_id = $1
+                GROUP BY device_id ORDER BY max(created_at) DESC, device_id LIMIT 200
+                """, [account.accountID.rawValue]
+            ).map { SignedInDevice(deviceID: try $0.string(0), signedInAt: try $0.int64(1)) }
         }
+    }
+
+    /// Signs an account's devices out. Their next requests need a new sign-in.
+    /// - Parameter deviceID: the device; nil for all.
+    /// - Returns: the number of tokens that are no longer valid.
+    /// - Throws: ``DatabaseError``.
+    public func signOut(_ account: Account, deviceID: String?) async throws -> Int {
+        let count = try await database.write { connection in
+            try connection.execute(
+                "DELETE FROM device_tokens WHERE account_id = $1 AND (CAST($2 AS TEXT) IS NULL OR device_id = $2)",
+                [account.accountID.rawValue, deviceID])
+        }
+        if count > 0 {
+            signedIn.removeAll()
+            changed()
+        }
+        return count
     }
 
     /// Changes an account. The next requests of its signed-in devices see the change.
@@ -216,6 +313,7 @@ public struct Accounts: Sendable {
         }
         guard let row else { throw StoreError(.invalidRequest, "No account has this identifier.") }
         signedIn.removeAll()
+        changed()
         return try Self.account(row)
     }
 
@@ -250,7 +348,10 @@ public struct Accounts: Sendable {
         }
         // The cached accounts hold the lock but not the count. Clearing the cache on each wrong password would make the
         // store look up every device again.
-        if wrongPasswords == Self.wrongPasswordsUntilLocked { signedIn.removeAll() }
+        if wrongPasswords == Self.wrongPasswordsUntilLocked {
+            signedIn.removeAll()
+            changed()
+        }
     }
 
     private static let wrongPassword = StoreError(

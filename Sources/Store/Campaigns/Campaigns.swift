@@ -1,7 +1,9 @@
+import CornerstoreEncoding
 import Database
 import Foundation
+import StoreWire
 
-/// The campaign of a link to an item: its parameters `at`, `ct` and `pt`.
+/// The campaign of a link to an item, or of an item's page in an app: the parameters `at`, `ct` and `pt`.
 public struct Campaign: Sendable, Hashable {
     /// The affiliate's token (`at`), or an empty text.
     public let affiliate: String
@@ -16,6 +18,11 @@ public struct Campaign: Sendable, Hashable {
     /// Reads the parameters of a link. Nil when it has none of them, or one that is too long or has control characters.
     public init?(_ parameters: QueryParameters) {
         self.init(parameters["at"] ?? "", parameters["ct"] ?? "", parameters["pt"] ?? "")
+    }
+
+    /// Reads the campaign of a page that an app opened. Nil for the same reasons.
+    public init?(_ campaign: VisitCampaign) {
+        self.init(campaign.affiliate ?? "", campaign.campaign ?? "", campaign.provider ?? "")
     }
 
     init?(_ affiliate: String, _ campaign: String, _ provider: String) {

@@ -32,6 +32,19 @@ public struct CatalogFile: Sendable, Hashable {
         return try CornerstoreCatalogFile.read(bytes, file: path)
     }
 
+    /// The line on which the file describes a product, from 1; nil when the file cannot be read, has changed, or writes
+    /// the identifier in another way than on the line of its key.
+    public func line(of productID: ProductID) -> Int? {
+        guard let text = (try? bytes()).map({ String(decoding: $0, as: UTF8.self) }) else { return nil }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.firstIndex { line in
+            line.ranges(of: "productID").contains { key in
+                let value = line[key.upperBound...].drop { "\"': \t".contains($0) }
+                return String(value.prefix { !"\"', \t\r}".contains($0) }).hasSameBytes(as: productID.rawValue)
+            }
+        }.map { $0 + 1 }
+    }
+
     /// The file's content, limited to one byte more than the maximum. A larger file is then refused without reading all
     /// of it.
     private func bytes() throws(CatalogError) -> [UInt8] {
@@ -86,7 +99,7 @@ extension Catalog {
             }
         }
         if let code { throw CatalogError(code: code, problems: problems) }
-        return (try Catalog(apps: apps, items: items), notes)
+        return (try Catalog(apps: apps, items: items).read(from: origins), notes)
     }
 
     private static func duplicate(_ bundleID: BundleID, _ file: CatalogFile, _ other: String) -> CatalogProblem {

@@ -2,9 +2,11 @@ import StoreWire
 
 /// The apps and products that the store sells. A catalog does not change; a changed file produces a new one.
 public struct Catalog: Sendable, Equatable {
-    private let byBundleID: [BundleID: CatalogApp]
+    private var byBundleID: [BundleID: CatalogApp]
     /// The items of the storefront, in the order of their numbers.
     public let items: [CatalogItem]
+    /// The catalog file of each app that was read from one.
+    private var files: [BundleID: String] = [:]
     /// The numbers of the songs of each album and of the episodes of each season, in their order.
     private let contents: [Int64: [Int64]]
 
@@ -37,6 +39,44 @@ public struct Catalog: Sendable, Equatable {
     public static let empty = Catalog(byBundleID: [:])
 
     private init(byBundleID: [BundleID: CatalogApp]) { (self.byBundleID, items, contents) = (byBundleID, [], [:]) }
+
+    /// The catalog file of an app; nil when the app was not read from one.
+    public func file(of bundleID: BundleID) -> String? { files[bundleID] }
+
+    /// The same catalog, read from files.
+    func read(from files: [BundleID: String]) -> Catalog {
+        var catalog = self
+        catalog.files = files
+        return catalog
+    }
+
+    /// The catalog with more apps. Apps and products of this catalog keep their numbers.
+    ///
+    /// - Throws: ``CatalogError/Code/duplicateApp`` when this catalog has one of the apps already.
+    func joined(with others: [CatalogApp]) throws(CatalogError) -> Catalog {
+        guard !others.isEmpty else { return self }
+        var joined = byBundleID
+        var taken = Set(items.map(\.number))
+        for app in byBundleID.values { taken.formUnion([app.itemID] + app.products.map(\.itemID)) }
+        for app in others {
+            if let number = CatalogItemID.number(app.settings.applicationInternalID) { taken.insert(number) }
+        }
+        for var app in others.sorted(by: { $0.bundleID < $1.bundleID }) {
+            guard joined[app.bundleID] == nil else { throw Self.duplicate(app.bundleID) }
+            Self.makeUnique(&app, nil, &taken)
+            joined[app.bundleID] = app
+        }
+        return with(joined)
+    }
+
+    /// The catalog with changed apps. The change must keep an app's bundle id and the numbers of its products.
+    func changingApps(_ change: (CatalogApp) -> CatalogApp) -> Catalog { with(byBundleID.mapValues(change)) }
+
+    private func with(_ apps: [BundleID: CatalogApp]) -> Catalog {
+        var catalog = self
+        catalog.byBundleID = apps
+        return catalog
+    }
 
     /// The item with this number; nil when the catalog has none.
     public func storeItem(_ number: Int64) -> CatalogItem? {

@@ -57,6 +57,15 @@ public struct CatalogApp: Sendable, Equatable {
     /// Changes a product's number. ``Catalog`` uses this to resolve collisions with other apps.
     mutating func setItemID(_ itemID: Int64, ofProductAt index: Int) { products[index].itemID = itemID }
 
+    /// The app with these of its products only. They keep their numbers.
+    func selling(_ products: [CatalogProduct]) -> CatalogApp {
+        var app = self
+        app.products = products
+        app.indices = Dictionary(
+            products.enumerated().map { ($1.productID, $0) }, uniquingKeysWith: { first, _ in first })
+        return app
+    }
+
     private static func rank(_ product: CatalogProduct, _ groups: [SubscriptionGroupID: Int]) -> Int {
         switch product.kind {
         case .consumable, .nonConsumable: 0

@@ -99,7 +99,7 @@ public enum CornerstoreCatalogFile {
     }
 
     /// The keys in the order in which they are written.
-    private static let order = [
+    static let order = [
         "cornerstore-catalog", "apps", "bundleID", "productID", "id", "offerID", "type", "locale", "name",
         "referenceName",
         "displayName", "description", "billingPlanType", "paymentMode", "displayPrice", "commitmentDisplayPrice",
@@ -115,7 +115,7 @@ public enum CornerstoreCatalogFile {
 }
 
 /// Writes one app in our own format, without default values.
-private struct CornerstoreAppWriter {
+struct CornerstoreAppWriter {
     let app: CatalogApp
     private let writer = CatalogWriter(dialect: .cornerstore)
 
@@ -132,11 +132,16 @@ private struct CornerstoreAppWriter {
                 "identifier": writer.string(settings.identifier), "storekitVersion": writer.string(version),
                 "applicationInternalID": writer.string(settings.applicationInternalID),
                 "xcodeSettings": settings.unknown.isEmpty ? nil : .object(settings.unknown),
-                "products": writer.list(items.map { writer.object(members(of: $0), $0.unknown) }),
+                "products": writer.list(items.map { value(of: $0) }),
                 "subscriptionGroups": writer.list(app.groups.map { group($0) }),
             ],
             app.unknown
         )
+    }
+
+    /// A product as its app's document has it.
+    func value(of product: CatalogProduct) -> JSONValue {
+        product.subscription == nil ? writer.object(members(of: product), product.unknown) : subscription(product)
     }
 
     private func members(of product: CatalogProduct) -> [String: JSONValue?] {

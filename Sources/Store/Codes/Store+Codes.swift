@@ -40,7 +40,36 @@ extension Store {
                 "INSERT INTO redemption_codes (code, bundle_id, product_id, created_at) VALUES ($1, $2, $3, $4)",
                 [code.code, bundleID.rawValue, productID.rawValue, code.createdAt])
         }
+        changed(.offers)
         return code
+    }
+
+    /// Withdraws a code that nobody has redeemed.
+    /// - Throws: ``StoreError`` `unknown_code`, or `code_used` when it was redeemed; ``DatabaseError``.
+    public func withdrawCode(_ text: String) async throws {
+        guard let code = Self.normalized(text) else { throw Self.unknownCode }
+        try await database.write { connection in
+            let withdrawn = try connection.execute(
+                "DELETE FROM redemption_codes WHERE code = $1 AND account_id IS NULL", [code])
+            guard withdrawn == 0 else { return }
+            throw try RedemptionCode.find(code, connection) == nil
+                ? Self.unknownCode : StoreError(.codeUsed, "This code was redeemed before.")
+        }
+        changed(.offers)
+    }
+
+    /// The codes that an account redeemed, newest first: at most 200, among the newest 20,000 of the store.
+    /// - Throws: ``DatabaseError``.
+    public func codes(of account: Account) async throws -> [RedemptionCode] {
+        try await database.read { connection in
+            try connection.query(
+                """
+                SELECT \(RedemptionCode.columns) FROM (
+                    SELECT \(RedemptionCode.columns) FROM redemption_codes ORDER BY created_at DESC, code LIMIT 20000
+                ) AS newest WHERE account_id = $1 ORDER BY created_at DESC, code LIMIT 200
+                """, [account.accountID.rawValue]
+            ).map { try RedemptionCode($0) }
+        }
     }
 
     /// The newest 1,000 codes, newest first.
@@ -93,10 +122,12 @@ extension Store {
             transaction.idempotencyKey = nil
             let made = transaction
             do {
-                return await described(
-                    try await database.write { connection in
-                        try Self.redeem(code, made, planned, by: account, connection)
-                    })
+                let description = try await database.write { connection in
+                    try Self.redeem(code, made, planned, by: account, connection)
+                }
+                changed(.transactions)
+                changed(.offers)
+                return await described(description)
             } catch is OwnedMeanwhile {
                 continue
             }

@@ -9,13 +9,20 @@ public struct ContentDesk: Sendable {
     public let library: ContentLibrary
     private let production: Store
     private let catalog: CurrentCatalog
+    private let managed: ManagedCatalog?
 
     /// Creates a desk.
-    /// - Parameter production: the store whose sales are checked and whose clock dates the changes.
-    public init(_ library: ContentLibrary, production: Store, catalog: CurrentCatalog) {
+    /// - Parameters:
+    ///   - production: the store whose sales are checked and whose clock dates the changes.
+    ///   - catalog: every app and product, also products that are not sold yet.
+    ///   - managed: the managed catalog, which changes the hosting of its own products; nil for none.
+    public init(
+        _ library: ContentLibrary, production: Store, catalog: CurrentCatalog, managed: ManagedCatalog? = nil
+    ) {
         self.library = library
         self.production = production
         self.catalog = catalog
+        self.managed = managed
     }
 
     /// Production's time in milliseconds since 1970. The dates of states use it.
@@ -25,6 +32,9 @@ public struct ContentDesk: Sendable {
     /// never live.
     /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `wrong_state`; ``DatabaseError``.
     public func setHosting(_ isOn: Bool, of product: ContentProduct) async throws {
+        if let managed, managed.manages(product.bundleID) {
+            return try await managed.setHosting(isOn, of: product)
+        }
         if isOn { try await checkCanBeHosted(product, try catalogProduct(product).kind) }
         try await library.setHosting(isOn, of: product, at: now)
     }

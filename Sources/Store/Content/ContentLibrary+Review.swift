@@ -45,8 +45,11 @@ extension ContentLibrary {
         return version
     }
 
-    private static func take(
-        _ step: ContentStep, with versionID: UUID, reason: String?, at now: Int64, _ connection: Connection
+    /// Takes a step with a version.
+    /// - Parameter review: the review rule; nil for the product's own.
+    static func take(
+        _ step: ContentStep, with versionID: UUID, reason: String?, review: ContentReview? = nil, at now: Int64,
+        _ connection: Connection
     ) throws -> HostedVersion {
         guard var version = try HostedVersion.find(versionID, connection) else {
             throw StoreError(.unknownContent, "No version of hosted content has this identifier.")
@@ -55,7 +58,8 @@ extension ContentLibrary {
             throw HostedProduct.off(version.product)
         }
         var machine = ContentStateMachine(state: version.state)
-        let states = try machine.take(step, review: try HostedProduct.review(version.product, connection))
+        let states = try machine.take(
+            step, review: try review ?? HostedProduct.review(version.product, connection))
         let moments = states.map {
             HostedVersion.Moment(state: $0, date: now, reason: $0 == .rejected ? reason : nil)
         }

@@ -186,6 +186,7 @@ extension ContentLibrary {
                 )
                 .max()
             }
+            await tell()
             let inspected: Result<CheckedPackage, ContentInspection.Findings>
             do {
                 inspected = try await ContentInspection.inspect(file.url, for: upload.product, above: above)
@@ -196,6 +197,7 @@ extension ContentLibrary {
                 }
             } catch {
                 try? await database.write { try ContentUpload.setCheck(uploadID, since: nil, $0) }
+                await tell()
                 throw error
             }
         }
@@ -240,6 +242,7 @@ extension ContentLibrary {
     private func refuse(_ findings: [UploadFinding], _ upload: ContentUpload) async throws -> ContentUploadOutcome {
         try await database.write { try ContentUpload.refuse(upload.uploadID, findings, $0) }
         staging.remove(upload.uploadID)
+        await tell()
         return .refused(findings)
     }
 

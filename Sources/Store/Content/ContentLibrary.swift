@@ -27,6 +27,7 @@ public final class ContentLibrary: Sendable {
     /// The key that signs the addresses of downloads.
     let addressKey: SymmetricKey
     private let shelf: Mutex<(shelf: Shelf, readAt: ContinuousClock.Instant)>
+    private let listener = Mutex<(@Sendable () async -> Void)?>(nil)
     /// The storage of the packages.
     public let blobs: any BlobStore
     /// Serializes the storing and the deleting of packages.
@@ -94,12 +95,25 @@ public final class ContentLibrary: Sendable {
     func current() async -> Shelf {
         let (kept, readAt) = shelf.withLock { $0 }
         guard readAt.duration(to: .now) > Self.staleAfter else { return kept }
-        return (try? await refresh()) ?? kept
+        return (try? await readShelf()) ?? kept
     }
+
+    /// Sets the function that is called after each change of hosting or of a version's state, and when the check of a
+    /// package begins or ends. It replaces an earlier listener.
+    func listen(_ listener: @escaping @Sendable () async -> Void) { self.listener.withLock { $0 = listener } }
+
+    /// Reads the versions that can be downloaded after a change, and calls the listener.
+    func refresh() async throws {
+        try await readShelf()
+        await tell()
+    }
+
+    /// Calls the listener.
+    func tell() async { await listener.withLock { $0 }?() }
 
     /// Reads the versions that can be downloaded.
     @discardableResult
-    func refresh() async throws -> Shelf {
+    private func readShelf() async throws -> Shelf {
         let start = ContinuousClock.now
         let new = try await database.read { try Shelf($0) }
         return shelf.withLock {

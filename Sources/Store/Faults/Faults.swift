@@ -23,6 +23,22 @@ public final class Faults: Sendable {
         case content
         /// Downloads of bytes from the store itself.
         case download
+
+        /// The statuses that can be ordered.
+        public var statuses: [ClosedRange<Int>] {
+            switch self {
+            case .verifyReceipt: [21005...21005, 21009...21009, 21100...21199]
+            case .download: [400...599]
+            default: [500...599]
+            }
+        }
+
+        /// Whether an error by name can be ordered.
+        public var takesErrors: Bool { [.products, .purchases, .receipts, .restores].contains(self) }
+        /// Whether the answer can be cut after a number of bytes.
+        public var canBeCut: Bool { self == .download }
+        /// Whether the answer can contain a ``Lie``.
+        public var canLie: Bool { self == .content }
     }
 
     /// A false statement in an answer about content.
@@ -90,23 +106,18 @@ public final class Faults: Sendable {
         /// - Throws: ``StoreError`` `invalid_request` when the operation does not support the fault, or the count is
         ///   out of range.
         public func check() throws {
-            let statuses: [ClosedRange<Int>] =
-                switch operation {
-                case .verifyReceipt: [21005...21005, 21009...21009, 21100...21199]
-                case .download: [400...599]
-                default: [500...599]
-                }
+            let statuses = operation.statuses
             if let cutAfter {
-                guard operation == .download, cutAfter >= 0 else {
+                guard operation.canBeCut, cutAfter >= 0 else {
                     throw StoreError(
                         .invalidRequest, "Only a download can be cut. The number of bytes cannot be negative.")
                 }
             } else if lie != nil {
-                guard operation == .content else {
+                guard operation.canLie else {
                     throw StoreError(.invalidRequest, "A lie can be ordered only for content.")
                 }
             } else if error != nil {
-                guard [.products, .purchases, .receipts, .restores].contains(operation) else {
+                guard operation.takesErrors else {
                     throw StoreError(
                         .invalidRequest,
                         "An error by name can be ordered only for products, purchases, receipts and restores.")
@@ -124,33 +135,93 @@ public final class Faults: Sendable {
         }
     }
 
-    private let faults = Mutex<[Operation: Fault]>([:])
+    /// A request that met a fault.
+    public struct Hit: Sendable, Equatable {
+        /// The fault, with the number of requests that it still applied to afterwards.
+        public var fault: Fault
+        /// When the request met it, in milliseconds since 1970 by the store's clock.
+        public var date: Int64
+        /// The e-mail address of the account whose request it was; nil when it is not known.
+        public var account: String?
+    }
+
+    /// The number of hits that are kept.
+    static let mostHits = 100
+
+    private struct State {
+        var faults: [Operation: Fault] = [:]
+        var counts: [Operation: Int] = [:]
+        /// The last hits, oldest first.
+        var hits: [Hit] = []
+    }
+
+    private let state = Mutex(State())
+    private let now: @Sendable () -> Int64
+    private let changed: @Sendable () -> Void
+
+    /// Creates faults of which none is ordered.
+    /// - Parameters:
+    ///   - now: the store's time, in milliseconds since 1970.
+    ///   - changed: called when a fault was ordered, met or removed.
+    public init(now: @escaping @Sendable () -> Int64, changed: @escaping @Sendable () -> Void) {
+        self.now = now
+        self.changed = changed
+    }
 
     /// Orders a fault. It replaces an earlier one for the same operation.
     /// - Throws: ``StoreError`` `invalid_request` for a status or count that cannot be ordered.
     public func order(_ fault: Fault) throws {
         try fault.check()
-        faults.withLock { $0[fault.operation] = fault }
+        state.withLock { state in
+            state.faults[fault.operation] = fault
+            state.counts[fault.operation] = 0
+        }
+        changed()
     }
 
     /// Returns the fault for the current request and decrements its count; nil when none is ordered.
-    public func next(_ operation: Operation) -> Fault? {
-        faults.withLock { faults in
-            guard var fault = faults[operation] else { return nil }
+    /// - Parameter account: the e-mail address of the account whose request it is, for the operator; evaluated only
+    ///   when a fault is ordered.
+    public func next(_ operation: Operation, account: @autoclosure () -> String? = nil) -> Fault? {
+        guard isOrdered(operation) else { return nil }
+        let (date, account) = (now(), account())
+        let met = state.withLock { state -> Fault? in
+            guard var fault = state.faults[operation] else { return nil }
             fault.remaining -= 1
-            faults[operation] = fault.remaining > 0 ? fault : nil
+            state.faults[operation] = fault.remaining > 0 ? fault : nil
+            state.counts[operation, default: 0] += 1
+            if state.hits.count >= Self.mostHits { state.hits.removeFirst() }
+            state.hits.append(Hit(fault: fault, date: date, account: account))
             return fault
         }
+        if met != nil { changed() }
+        return met
     }
 
     /// Whether the next request of this kind will fail.
-    public func isOrdered(_ operation: Operation) -> Bool { faults.withLock { $0[operation] != nil } }
+    public func isOrdered(_ operation: Operation) -> Bool { state.withLock { $0.faults[operation] != nil } }
 
     /// All ordered faults in the order of their operations' names.
     public var ordered: [Fault] {
-        faults.withLock { $0.values.sorted { $0.operation.rawValue < $1.operation.rawValue } }
+        state.withLock { $0.faults.values.sorted { $0.operation.rawValue < $1.operation.rawValue } }
+    }
+
+    /// How many requests have met the operation's fault since it was ordered.
+    public func count(_ operation: Operation) -> Int { state.withLock { $0.counts[operation] ?? 0 } }
+
+    /// The last requests that met a fault, newest first.
+    public var hits: [Hit] { state.withLock { $0.hits.reversed() } }
+
+    /// Cancels the fault of an operation. Returns false when none is ordered.
+    public func remove(_ operation: Operation) -> Bool {
+        let wasOrdered = state.withLock { $0.faults.removeValue(forKey: operation) != nil }
+        if wasOrdered { changed() }
+        return wasOrdered
     }
 
     /// Cancels all ordered faults.
-    public func clear() { faults.withLock { $0 = [:] } }
+    public func clear() {
+        state.withLock { $0.faults = [:] }
+        changed()
+    }
 }

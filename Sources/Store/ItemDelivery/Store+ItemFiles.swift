@@ -43,10 +43,12 @@ extension Store {
 
     /// Returns the address of an item's file for an account that owns the item, or the album or season that it belongs
     /// to. The first request imports the file into the blob storage.
-    /// - Throws: ``StoreError`` `not_owned` (also after a refund) or `no_content`; ``ItemFileProblem``;
-    ///   ``DatabaseError``.
+    /// - Throws: ``StoreError`` `not_owned` (also after a refund), `awaits_approval` when the account has asked for the
+    ///   item or its collection, or `no_content`; ``ItemFileProblem``; ``DatabaseError``.
     public func itemFileGrant(_ number: Int64, for account: Account) async throws -> ContentGrant {
         guard let purchase = try await ownedItem(number, by: account) else {
+            // The device asks again when the request is decided, wherever it was made.
+            if let refusal = try await waitingRequest(for: number, by: account)?.refusal { throw refusal }
             throw StoreError(.notOwned, "The account does not own the item \(number).")
         }
         let missing = StoreError(.noContent, "The item \(number) has no file.")

@@ -106,25 +106,58 @@ enum ItemPurchases {
         ).map { try ItemPurchase($0) }
     }
 
-    /// The purchases of all accounts or of one, newest first, refunded ones included.
-    static func page(
-        before: TransactionID?, accountID: AccountID?, limit: Int, _ connection: Connection
-    ) throws -> [ItemPurchase] {
-        let before = before?.rawValue ?? Int64(1) << 53
-        guard let accountID else {
-            return try connection.query(
-                """
-                SELECT \(ItemPurchase.columns) FROM item_purchases WHERE transaction_id < $1
-                ORDER BY transaction_id DESC LIMIT $2
-                """, [before, Int64(limit)]
-            ).map { try ItemPurchase($0) }
-        }
-        return try connection.query(
+    /// The account's purchases that were refunded at the moment of another purchase.
+    static func revoked(with purchase: ItemPurchase, _ connection: Connection) throws -> [ItemPurchase] {
+        try connection.query(
             """
-            SELECT \(ItemPurchase.columns) FROM item_purchases WHERE account_id = $1 AND transaction_id < $2
-            ORDER BY transaction_id DESC LIMIT $3
-            """, [accountID.rawValue, before, Int64(limit)]
+            SELECT \(ItemPurchase.columns) FROM item_purchases
+            WHERE account_id = $1 AND revoked_at = $2 ORDER BY transaction_id LIMIT 1000
+            """, [purchase.accountID.rawValue, purchase.purchaseDate]
         ).map { try ItemPurchase($0) }
+    }
+
+    /// The newest purchases before an identifier. A filter other than the account looks at
+    /// ``LedgerQuery/mostLooked`` rows.
+    static func page(_ query: LedgerQuery, _ connection: Connection) throws -> LedgerPage<ItemPurchase> {
+        guard query.includesItems else { return LedgerPage(rows: [], next: nil) }
+        let before = query.before?.rawValue ?? Int64(1) << 53
+        let account: [any SQLConvertible] = query.accountID.map { [$0.rawValue] } ?? []
+        var floor: TransactionID?
+        if query.isFiltered {
+            let bounds: [any SQLConvertible] = [before, LedgerQuery.mostLooked - 1]
+            floor = try connection.queryOne(
+                """
+                SELECT transaction_id FROM item_purchases
+                WHERE transaction_id < $1 \(account.isEmpty ? "" : "AND account_id = $3")
+                ORDER BY transaction_id DESC LIMIT 1 OFFSET $2
+                """, bounds + account
+            ).map { TransactionID(rawValue: try $0.int64(0)) }
+        }
+        let state =
+            switch query.state {
+            case nil: ""
+            case .refunded: "AND revoked_at IS NOT NULL"
+            case .finished, .unfinished: "AND revoked_at IS NULL"
+            }
+        let selection: [any SQLConvertible] = [
+            before, floor?.rawValue ?? 0, query.item, query.from, query.until, query.limit + 1,
+        ]
+        let found = try connection.query(
+            """
+            SELECT \(ItemPurchase.columns) FROM item_purchases
+            WHERE transaction_id < $1 AND transaction_id >= $2 \(account.isEmpty ? "" : "AND account_id = $7")
+                AND (CAST($3 AS BIGINT) IS NULL OR item = $3) AND (CAST($4 AS BIGINT) IS NULL OR purchase_date >= $4)
+                AND (CAST($5 AS BIGINT) IS NULL OR purchase_date < $5) \(state)
+            ORDER BY transaction_id DESC LIMIT $6
+            """, selection + account
+        ).map { try ItemPurchase($0) }
+        return LedgerPage(found, limit: query.limit, floor: floor, id: \.transactionID)
+    }
+
+    /// Deletes the purchases of an account, for a tester's cleared history.
+    /// - Returns: the number of purchases.
+    static func delete(of accountID: AccountID, _ connection: Connection) throws -> Int {
+        try connection.execute("DELETE FROM item_purchases WHERE account_id = $1", [accountID.rawValue])
     }
 
     /// The number of purchases by item in a storefront and time, without those refunded; the best-selling item first.

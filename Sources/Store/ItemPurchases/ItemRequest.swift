@@ -90,6 +90,15 @@ struct ItemRequest: Sendable, Equatable {
         ).map { try ItemRequest($0) }
     }
 
+    /// Deletes an account's requests that nobody has decided yet.
+    /// - Returns: their keys.
+    static func deleteWaiting(of accountID: AccountID, _ connection: Connection) throws -> [UUID] {
+        try connection.query(
+            "DELETE FROM item_requests WHERE account_id = $1 AND state = 'waiting' RETURNING idempotency_key",
+            [accountID.rawValue]
+        ).compactMap { UUID(uuidString: try $0.string(0)) }
+    }
+
     func insert(_ connection: Connection) throws {
         try connection.execute(
             """

@@ -15,7 +15,18 @@ extension Store {
             try new.insert(connection)
             return new
         }
+        changed(.attempts)
         throw recorded.refusal ?? StoreError(.wrongState, "The request was approved meanwhile. Try again.")
+    }
+
+    /// The account's request for an item, or for the album or season that the item belongs to, that nobody has decided
+    /// yet.
+    func waitingRequest(for item: Int64, by account: Account) async throws -> ItemRequest? {
+        let collection = catalog.value.storeItem(item)?.place?.collection
+        return try await database.read { connection in
+            if let own = try ItemRequest.waiting(item, by: account.accountID, connection) { return own }
+            return try collection.flatMap { try ItemRequest.waiting($0, by: account.accountID, connection) }
+        }
     }
 
     /// The requests for items that wait for approval, oldest first.
@@ -45,6 +56,8 @@ extension Store {
             return try await failItem(
                 key, WireError(code: .paymentNotAllowed, message: "This account may not make payments."))
         }
+        // What has a later identifier was bought meanwhile.
+        let began = ids.next()
         let isOwned = try await ownedItem(waiting.item, by: account) != nil
         let price = isOwned ? Money(milliunits: 0, currency: waiting.price.currency) : waiting.price
         let reference: String
@@ -56,20 +69,23 @@ extension Store {
         let new = ItemPurchase(
             ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)
         let collection = item.place?.collection
-        // Nil when another request has settled it; false when the account came to own the item meanwhile.
-        let isBought: Bool? = try await database.write { [account] connection in
+        let catalog = catalog.value
+        // Nil when another request has settled it; without a purchase when the account came to own the item meanwhile.
+        let settled: (isBought: Bool, parts: [ItemPurchase])? = try await database.write { [account] connection in
             guard try ItemRequest.settle(key, as: .approved, connection) else { return nil }
-            guard try Self.owned(item.number, collection, by: account, connection) == nil else { return false }
+            guard try Self.owned(item.number, collection, by: account, connection) == nil else { return (false, []) }
             try ItemPurchases.insert(new, connection)
-            return true
+            guard item.kind.isCollection else { return (true, []) }
+            return (true, try Self.giveBackParts(of: new, boughtSince: began, catalog, connection))
         }
-        guard let isBought else {
+        guard let settled else {
             // If the other one approved it, it uses the same authorization.
-            let settled = try await database.read { try ItemRequest.find(key, $0) }
-            if settled?.state != .approved { await processor.void(key) }
+            let other = try await database.read { try ItemRequest.find(key, $0) }
+            if other?.state != .approved { await processor.void(key) }
             throw Waiting.forApproval.error
         }
-        if !isBought, price.milliunits > 0 { await processor.void(key) }
+        if !settled.isBought, price.milliunits > 0 { await processor.void(key) }
+        try await refund(settled.parts, givenBackBy: new)
         return PurchaseResponse(state: .purchased, transaction: nil, failure: nil)
     }
 

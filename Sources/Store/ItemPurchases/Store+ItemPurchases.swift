@@ -24,14 +24,20 @@ extension Store {
     /// the answer is the purchase by which it is owned, for a song of an owned album that of the album. A free item is
     /// bought for nothing.
     ///
-    /// Repeating a request with its key returns the same purchase, and nothing is paid twice.
+    /// Repeating a request with its key returns the same purchase, and nothing is paid twice. A song that the account
+    /// buys while its album is being bought is given back, and the album is paid alone.
     /// - Returns: the purchase.
     /// - Throws: ``StoreError`` `not_found` for an unknown item, `product_not_available` when the storefront does not
     ///   sell it, `payment_not_allowed` when the account may not pay, `awaits_approval` when it must ask first,
     ///   `payment_declined`, `price_changed`, `idempotency_key_reused`, `unavailable`; ``DatabaseError`` when the
     ///   purchase could not be recorded. Nothing is bought when this throws.
     public func buyItem(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase {
-        if let known = try await knownPurchase(request, by: account) { return known }
+        if let known = try await knownPurchase(request, by: account) {
+            if known.idempotencyKey == request.idempotencyKey { try await refundPartsAgain(of: known) }
+            return known
+        }
+        // What has a later identifier was bought meanwhile.
+        let began = ids.next()
         guard let item = catalog.value.storeItem(request.item) else {
             throw StoreError(.notFound, "There is no item with the number \(request.item).")
         }
@@ -54,17 +60,30 @@ extension Store {
         }
         let new = ItemPurchase(
             ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)
-        let collection = item.place?.collection
-        let recorded = try await database.write { connection in
-            if let known = try Self.knownPurchase(request, account, collection, connection) { return known }
-            try ItemPurchases.insert(new, connection)
-            return new
-        }
+        let (recorded, parts) = try await record(new, of: item, began, request, by: account)
+        changed(.transactions)
+        try await refund(parts, givenBackBy: recorded)
         // Another request bought the item meanwhile. Its payment has another key.
         if recorded.idempotencyKey != request.idempotencyKey, price.milliunits > 0 {
             await processor.void(request.idempotencyKey)
         }
         return recorded
+    }
+
+    /// Records a purchase, unless the account owns the item by now.
+    /// - Parameter began: an identifier that was made when the request began.
+    /// - Returns: the purchase by which the account owns the item, and the parts of a collection that were given back.
+    private func record(
+        _ new: ItemPurchase, of item: CatalogItem, _ began: TransactionID, _ request: ItemPurchaseRequest,
+        by account: Account
+    ) async throws -> (purchase: ItemPurchase, parts: [ItemPurchase]) {
+        let (collection, catalog) = (item.place?.collection, catalog.value)
+        return try await database.write { connection in
+            if let known = try Self.knownPurchase(request, account, collection, connection) { return (known, []) }
+            try ItemPurchases.insert(new, connection)
+            guard item.kind.isCollection else { return (new, []) }
+            return (new, try Self.giveBackParts(of: new, boughtSince: began, catalog, connection))
+        }
     }
 
     /// The purchase by which an account owns an item; nil when it does not. A song belongs to the owner of its album,
@@ -90,16 +109,6 @@ extension Store {
     ) async throws -> [ItemPurchase] {
         try await database.read {
             try ItemPurchases.owned(by: account.accountID, after: after, limit: min(max(limit, 1), 1_000), $0)
-        }
-    }
-
-    /// Returns a page of the purchases of items for the operator, newest first, with 1 to 1,000 purchases.
-    /// - Throws: ``DatabaseError``.
-    public func itemPurchases(
-        before: TransactionID?, accountID: AccountID?, limit: Int
-    ) async throws -> [ItemPurchase] {
-        try await database.read {
-            try ItemPurchases.page(before: before, accountID: accountID, limit: min(max(limit, 1), 1_000), $0)
         }
     }
 
@@ -131,12 +140,10 @@ extension Store {
             }
             return (purchase, isNew)
         }
+        changed(.transactions)
         if purchase.price.milliunits > 0 {
             do {
-                try await processor.refund(
-                    PaymentRefund(
-                        transactionID: transactionID, idempotencyKey: purchase.idempotencyKey,
-                        reference: purchase.paymentReference, amount: purchase.price))
+                try await processor.refund(purchase.refund)
             } catch {
                 throw StoreError(
                     .unavailable,

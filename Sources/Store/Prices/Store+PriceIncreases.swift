@@ -73,6 +73,7 @@ extension Store {
                     old.currency, increase.askedAt,
                 ])
         }
+        changed(.offers)
         return increase
     }
 
@@ -110,6 +111,7 @@ extension Store {
                 throw StoreError(.wrongState, "The customer already gave the other answer to this price increase.")
             }
         }
+        changed(.offers)
     }
 }
 
@@ -117,6 +119,10 @@ extension Store {
 enum PriceIncreases {
     /// The most increases to read, which is more than one account can have subscriptions.
     private static let most = 1000
+
+    static func delete(of accountID: AccountID, _ connection: Connection) throws {
+        try connection.execute("DELETE FROM price_increases WHERE account_id = $1", [accountID.rawValue])
+    }
 
     static func all(of accountID: AccountID, _ connection: Connection) throws -> [PriceIncrease] {
         try connection.query(

@@ -34,10 +34,18 @@ extension Store {
                 """,
                 [account.accountID.rawValue, promotionID.uuidString, bundleID.rawValue, productID.rawValue, now])
         }
+        changed(.offers)
         return promotionID
     }
 
-    /// Takes a promoted purchase for one device, which removes it for the others.
+    /// The promoted purchases of an account that wait for a device, oldest first.
+    /// - Throws: ``DatabaseError``.
+    public func promotions(of account: Account) async throws -> [WaitingPromotion] {
+        let since = clock.milliseconds - Self.promotionLifetime
+        return try await database.read { try Promotions.waiting(for: account.accountID, since: since, $0) }
+    }
+
+    /// Takes a promoted purchase for one device, which removes it for the others. The operator withdraws one so, too.
     /// - Throws: ``StoreError`` `wrong_state` when it was taken before or does not exist; ``DatabaseError``.
     public func takePromotion(_ promotionID: UUID, of account: Account) async throws {
         let taken = try await database.write { connection in
@@ -46,6 +54,7 @@ extension Store {
                 [account.accountID.rawValue, promotionID.uuidString])
         }
         guard taken == 1 else { throw StoreError(.wrongState, "The promoted purchase is no longer available.") }
+        changed(.offers)
     }
 
     /// Checks that the storefront of an account sells a product.
@@ -65,8 +74,42 @@ extension Store {
     }
 }
 
+/// A promoted purchase that waits for a device of its account.
+public struct WaitingPromotion: Sendable, Equatable {
+    /// The promotion's identifier.
+    public var promotionID: UUID
+    /// The account.
+    public var accountID: AccountID
+    /// The app's bundle identifier.
+    public var bundleID: BundleID
+    /// The product.
+    public var productID: ProductID
+    /// When the operator promoted the product, in milliseconds since 1970 by the store's clock.
+    public var createdAt: Int64
+}
+
 /// Queries of promoted purchases.
 enum Promotions {
+    static func waiting(
+        for accountID: AccountID, since: Int64, _ connection: Connection
+    ) throws -> [WaitingPromotion] {
+        try connection.query(
+            """
+            SELECT promotion_id, bundle_id, product_id, created_at FROM promotions
+            WHERE account_id = $1 AND created_at >= $2 ORDER BY created_at, promotion_id LIMIT $3
+            """, [accountID.rawValue, since, Store.mostPromotions]
+        ).compactMap { row in
+            guard let promotionID = UUID(uuidString: try row.string(0)) else { return nil }
+            return WaitingPromotion(
+                promotionID: promotionID, accountID: accountID, bundleID: BundleID(try row.string(1)),
+                productID: ProductID(try row.string(2)), createdAt: try row.int64(3))
+        }
+    }
+
+    static func delete(of accountID: AccountID, _ connection: Connection) throws {
+        try connection.execute("DELETE FROM promotions WHERE account_id = $1", [accountID.rawValue])
+    }
+
     static func waiting(
         for accountID: AccountID, in bundleID: BundleID, since: Int64, _ connection: Connection
     ) throws -> [PromotionDescription] {

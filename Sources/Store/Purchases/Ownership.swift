@@ -2,12 +2,17 @@ import Database
 import StoreWire
 
 /// An account's permanent ownership of a product, such as a non-consumable.
-struct Ownership: Sendable, Equatable {
-    var accountID: AccountID
-    var bundleID: BundleID
-    var productID: ProductID
-    var originalTransactionID: TransactionID
-    var originalPurchaseDate: Int64
+public struct Ownership: Sendable, Equatable {
+    /// The account.
+    public var accountID: AccountID
+    /// The app's bundle identifier.
+    public var bundleID: BundleID
+    /// The product.
+    public var productID: ProductID
+    /// The first transaction of the purchase.
+    public var originalTransactionID: TransactionID
+    /// When the product was bought, in milliseconds since 1970.
+    public var originalPurchaseDate: Int64
 
     init(_ first: Transaction) {
         accountID = first.accountID
@@ -31,6 +36,25 @@ struct Ownership: Sendable, Equatable {
                 originalTransactionID: TransactionID(rawValue: try row.int64(0)), originalPurchaseDate: try row.int64(1)
             )
         }
+    }
+
+    /// The products that an account owns.
+    static func all(of accountID: AccountID, limit: Int, _ connection: Connection) throws -> [Ownership] {
+        try connection.query(
+            """
+            SELECT bundle_id, product_id, original_transaction_id, original_purchase_date FROM ownerships
+            WHERE account_id = $1 ORDER BY bundle_id, product_id LIMIT $2
+            """, [accountID.rawValue, limit]
+        ).map { row in
+            Ownership(
+                accountID: accountID, bundleID: BundleID(try row.string(0)), productID: ProductID(try row.string(1)),
+                originalTransactionID: TransactionID(rawValue: try row.int64(2)), originalPurchaseDate: try row.int64(3)
+            )
+        }
+    }
+
+    static func delete(of accountID: AccountID, _ connection: Connection) throws {
+        try connection.execute("DELETE FROM ownerships WHERE account_id = $1", [accountID.rawValue])
     }
 
     /// Records the ownership. Returns false when the account already owns the product.

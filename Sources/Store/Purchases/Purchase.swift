@@ -52,29 +52,44 @@ struct Purchase: Sendable, Equatable {
 }
 
 extension Purchase {
-    private static let columns = """
+    static let columns = """
         idempotency_key, account_id, bundle_id, product_id, quantity, application_username, state, failure_code, failure_message, \
         transaction_id, amount, currency, payment_reference, created_at, promotional_offer_id, storefront
         """
 
+    /// The columns of a table that a joined statement names `name`.
+    static func columns(of name: String) -> String {
+        columns.split(separator: ", ").map { "\(name).\($0)" }.joined(separator: ", ")
+    }
+
+    static let columnCount = columns.split(separator: ", ").count
+
+    /// Reads a row that begins with the columns.
+    init(_ row: Row) throws {
+        guard let state = State(rawValue: try row.string(6)), let key = UUID(uuidString: try row.string(0)) else {
+            throw StoreError(.internalError, "A purchase is in a state that this program does not know.")
+        }
+        self.init(
+            idempotencyKey: key, accountID: AccountID(try row.string(1)), bundleID: BundleID(try row.string(2)),
+            productID: ProductID(try row.string(3)), quantity: try row.int(4),
+            applicationUsername: try row.optionalString(5), state: state,
+            failure: try row.optionalString(7).map { code in
+                WireError(code: WireError.Code(code), message: try row.optionalString(8) ?? "")
+            },
+            transactionID: try row.optionalInt64(9).map { TransactionID(rawValue: $0) },
+            amount: Money(milliunits: try row.int64(10), currency: try row.string(11)),
+            paymentReference: try row.optionalString(12), createdAt: try row.int64(13),
+            promotionalOfferID: try row.optionalString(14), storefront: try row.optionalString(15))
+    }
+
     static func find(_ key: UUID, _ connection: Connection) throws -> Purchase? {
         try connection.queryOne("SELECT \(columns) FROM purchases WHERE idempotency_key = $1", [key.text])
-            .map { row in
-                guard let state = State(rawValue: try row.string(6)) else {
-                    throw StoreError(.internalError, "A purchase is in a state that this program does not know.")
-                }
-                return Purchase(
-                    idempotencyKey: key, accountID: AccountID(try row.string(1)), bundleID: BundleID(try row.string(2)),
-                    productID: ProductID(try row.string(3)), quantity: try row.int(4),
-                    applicationUsername: try row.optionalString(5), state: state,
-                    failure: try row.optionalString(7).map { code in
-                        WireError(code: WireError.Code(code), message: try row.optionalString(8) ?? "")
-                    },
-                    transactionID: try row.optionalInt64(9).map { TransactionID(rawValue: $0) },
-                    amount: Money(milliunits: try row.int64(10), currency: try row.string(11)),
-                    paymentReference: try row.optionalString(12), createdAt: try row.int64(13),
-                    promotionalOfferID: try row.optionalString(14), storefront: try row.optionalString(15))
-            }
+            .map { try Purchase($0) }
+    }
+
+    /// Deletes the purchases with these keys, for a tester's cleared history.
+    static func delete(_ keys: [UUID], _ connection: Connection) throws {
+        for key in keys { try connection.execute("DELETE FROM purchases WHERE idempotency_key = $1", [key.text]) }
     }
 
     private static let insertion = """

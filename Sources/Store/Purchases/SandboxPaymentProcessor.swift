@@ -39,15 +39,21 @@ public struct DeclineRule: Sendable, Equatable, Codable {
 public final class SandboxPaymentProcessor: PaymentProcessor {
     private let database: Database
     private let rules: Mutex<[DeclineRule]>
+    /// Called when the rules or their counts have changed.
+    private let changed: @Sendable () -> Void
 
-    private init(database: Database, rules: [DeclineRule]) {
+    private init(database: Database, rules: [DeclineRule], changed: @escaping @Sendable () -> Void) {
         self.database = database
         self.rules = Mutex(rules)
+        self.changed = changed
     }
 
     /// Reads the rules from a database with ``StoreSchema``.
+    /// - Parameter changed: called when the rules or their counts have changed.
     /// - Throws: ``DatabaseError``.
-    public static func open(_ database: Database) async throws -> SandboxPaymentProcessor {
+    public static func open(
+        _ database: Database, changed: @escaping @Sendable () -> Void = {}
+    ) async throws -> SandboxPaymentProcessor {
         let rules = try await database.read { connection in
             try connection.query(
                 "SELECT rule_id, account_id, product_id, minimum_amount, remaining FROM payment_rules ORDER BY rule_id",
@@ -59,7 +65,7 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
                     remaining: try row.optionalInt64(4).map(Int.init))
             }
         }
-        return SandboxPaymentProcessor(database: database, rules: rules)
+        return SandboxPaymentProcessor(database: database, rules: rules, changed: changed)
     }
 
     /// Declines when a rule matches, else approves.
@@ -76,7 +82,10 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
         guard let declining else {
             return .approved(reference: Self.reference(payment.idempotencyKey))
         }
-        if let remaining = declining.remaining { try await keep(declining.ruleID, remaining: remaining) }
+        if let remaining = declining.remaining {
+            try await keep(declining.ruleID, remaining: remaining)
+            changed()
+        }
         return .declined(message: "Your payment method was declined.")
     }
 
@@ -114,6 +123,7 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
             rules.removeAll { $0.ruleID == rule.ruleID }
             rules.append(rule)
         }
+        changed()
     }
 
     /// Whether the processor currently has no rules.
@@ -124,6 +134,19 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     public func removeRules() async throws {
         try await database.write { try $0.execute("DELETE FROM payment_rules", []) }
         rules.withLock { $0.removeAll() }
+        changed()
+    }
+
+    /// Removes a rule.
+    /// - Returns: false when there is no rule of this name.
+    /// - Throws: ``DatabaseError``.
+    public func removeRule(_ ruleID: String) async throws -> Bool {
+        let removed = try await database.write {
+            try $0.execute("DELETE FROM payment_rules WHERE rule_id = $1", [ruleID])
+        }
+        rules.withLock { rules in rules.removeAll { $0.ruleID == ruleID } }
+        changed()
+        return removed > 0
     }
 
     private func keep(_ ruleID: String, remaining: Int) async throws {

@@ -56,6 +56,7 @@ extension Store {
     /// interrupted purchase has failed already.
     /// - Throws: ``StoreError`` `wrong_state` when the purchase does not wait; ``DatabaseError``.
     public func decline(_ idempotencyKey: UUID) async throws {
+        defer { changed(.attempts) }
         if try await declineItem(idempotencyKey) { return }
         let failure = WireError(code: .paymentDeclined, message: "The request to buy was declined.")
         do {
@@ -79,6 +80,7 @@ extension Store {
     /// - Returns: the new answer, which is `failed` when the purchase is no longer possible.
     /// - Throws: ``StoreError`` `wrong_state` when the purchase does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
+        defer { settled() }
         if let answer = try await approveItem(idempotencyKey) { return answer }
         return try await complete(idempotencyKey, .forApproval)
     }
@@ -89,7 +91,14 @@ extension Store {
     /// - Throws: ``StoreError`` `wrong_state` when the purchase was not interrupted or was resolved before;
     ///   ``DatabaseError``.
     public func resolve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
-        try await complete(idempotencyKey, .forSettlement)
+        defer { settled() }
+        return try await complete(idempotencyKey, .forSettlement)
+    }
+
+    /// Records that a waiting purchase was settled, which may have changed the ledger.
+    private func settled() {
+        changed(.attempts)
+        changed(.transactions)
     }
 
     private func complete(_ idempotencyKey: UUID, _ waiting: Waiting) async throws -> PurchaseResponse {

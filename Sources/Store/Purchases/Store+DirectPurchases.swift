@@ -34,6 +34,11 @@ extension Store {
     /// Whether the account of a token is cached, which ``preparePurchase(_:token:)`` requires.
     public func knowsAccount(token: some StringProtocol) -> Bool { accounts.knownAccount(token: token) != nil }
 
+    /// The e-mail address of the account of a token, when the account is cached.
+    public func knownEmail(token: (some StringProtocol)?) -> String? {
+        token.flatMap { accounts.knownAccount(token: $0)?.email }
+    }
+
     /// Looks up the account of a token and caches it.
     /// - Parameter completion: called on a database thread, with false when the token has no usable account;
     ///   ``Accounts/account(token:)`` then throws the reason.
@@ -48,7 +53,8 @@ extension Store {
         database.write { connection in
             try Self.record(
                 prepared.purchase, prepared.transaction, prepared.sale, prepared.request, prepared.account, connection)
-        } completion: { result in
+        } completion: { [changes, environment] result in
+            if case .success = result { changes.record(ChangeTopic(.transactions, environment)) }
             completion(try? result.get().response)
         }
     }

@@ -11,6 +11,7 @@ extension Store {
     public func purchase(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
         try Self.validate(request)
         let answer = try await answer(request, by: account)
+        changed(answer.response.state == .purchased ? .transactions : .attempts)
         if !answer.usesPayment { await processor.void(request.idempotencyKey) }
         return await described(answer.response)
     }
@@ -253,9 +254,11 @@ extension Store {
             amount: amount,
             paymentReference: nil, createdAt: clock.milliseconds, promotionalOfferID: request.offer?.offerID,
             storefront: account.storefront)
+        let attemptID = ids.next()
         do {
             return try await database.write { connection in
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+                try Attempts.insert(attemptID, purchase, connection)
                 // A waiting purchase can still be sold, so it uses the offer's nonce.
                 if purchase.waits { try request.useNonce(connection) }
                 try subscription?.insert(request.idempotencyKey, connection)

@@ -46,6 +46,7 @@ extension Store {
                 isNew
             )
         }
+        changed(.transactions)
         do {
             for payment in payments { try await processor.refund(payment) }
         } catch {

@@ -126,6 +126,7 @@ public enum StoreSchema {
         itemPurchases,
         itemRequests,
         itemSales,
+        attempts,
     ]
 }
 
@@ -151,5 +152,7 @@ public enum AppSchema {
         campaigns,
         itemFiles,
         partners,
+        audit,
+        managedCatalog,
     ]
 }

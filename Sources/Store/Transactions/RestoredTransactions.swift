@@ -111,6 +111,35 @@ enum RestoredTransactions {
         return restored
     }
 
+    /// The transaction that was restored under an identifier; nil when no restore gave it.
+    static func source(of transactionID: TransactionID, _ connection: Connection) throws -> TransactionID? {
+        try connection.queryOne(
+            "SELECT source_transaction_id FROM restored_transactions WHERE transaction_id = $1",
+            [transactionID.rawValue]
+        ).map { TransactionID(rawValue: try $0.int64(0)) }
+    }
+
+    /// The deliveries of a transaction to all devices, newest first.
+    static func deliveries(
+        of source: Transaction, limit: Int, _ connection: Connection
+    ) throws -> [RestoredDelivery] {
+        try connection.query(
+            """
+            SELECT transaction_id, device_id, restored_at, finished_at FROM restored_transactions
+            WHERE account_id = $1 AND source_transaction_id = $2 ORDER BY transaction_id DESC LIMIT $3
+            """, [source.accountID.rawValue, source.transactionID.rawValue, limit]
+        ).map { row in
+            RestoredDelivery(
+                transactionID: TransactionID(rawValue: try row.int64(0)), deviceID: try row.string(1),
+                restoredAt: try row.int64(2), finishedAt: try row.optionalInt64(3))
+        }
+    }
+
+    /// Deletes all deliveries to an account's devices.
+    static func delete(of accountID: AccountID, _ connection: Connection) throws {
+        try connection.execute("DELETE FROM restored_transactions WHERE account_id = $1", [accountID.rawValue])
+    }
+
     /// Finishes a restored transaction. Returns false when it does not exist, and true also when it was finished
     /// before.
     static func finish(

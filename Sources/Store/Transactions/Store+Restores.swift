@@ -51,6 +51,7 @@ extension Store {
             if isNewDevice { try RestoredTransactions.forgetDevices(of: accountID, connection) }
             return descriptions
         }
+        changed(.transactions)
         return RestoreResponse(transactions: await described(restored), next: found.count > sources.count ? last : nil)
     }
 }

@@ -30,17 +30,7 @@ extension Store {
                 || RestoredTransactions.finish(transactionID, of: account.accountID, at: now, connection)
         }
         guard known else { throw StoreError(.unknownTransaction, "This account has no such transaction.") }
-    }
-
-    /// Returns a page of the ledger for the operator, newest first, with 1 to 1,000 transactions.
-    /// - Throws: ``DatabaseError``.
-    public func transactions(
-        before: TransactionID?, bundleID: BundleID?, accountID: AccountID?, limit: Int
-    ) async throws -> [Transaction] {
-        try await database.read { connection in
-            try Transactions.page(
-                before: before, bundleID: bundleID, accountID: accountID, limit: min(max(limit, 1), 1000), connection)
-        }
+        changed(.transactions)
     }
 
     /// Describes products in the account's storefront, or in the app's default storefront when nobody is signed in.

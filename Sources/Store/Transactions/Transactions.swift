@@ -126,37 +126,95 @@ enum Transactions {
         return try find(transactionID, of: accountID, connection) != nil
     }
 
-    /// A page of the ledger, newest first.
-    static func page(
-        before: TransactionID?, bundleID: BundleID?, accountID: AccountID?, limit: Int, _ connection: Connection
-    ) throws -> [Transaction] {
-        let before = before?.rawValue ?? Int64(1) << 53
-        guard let accountID else {
-            return try connection.query(
-                """
-                SELECT \(Transaction.columns) FROM transactions
-                WHERE transaction_id < $1 AND (CAST($2 AS TEXT) IS NULL OR bundle_id = $2)
-                ORDER BY transaction_id DESC LIMIT $3
-                """, [before, bundleID?.rawValue, limit]
-            ).map { try Transaction($0) }
+    /// A part of the ledger that one index has in the order of the identifiers. The two parts of an account together
+    /// are all its transactions.
+    private enum Part: CaseIterable {
+        case all
+        case unfinishedOfAccount
+        case finishedOfAccount
+
+        /// The condition, with the account's placeholder.
+        func condition(_ account: String) -> String {
+            switch self {
+            case .all: ""
+            case .unfinishedOfAccount: "AND account_id = \(account) AND finished_at IS NULL"
+            case .finishedOfAccount: "AND account_id = \(account) AND finished_at IS NOT NULL"
+            }
         }
-        return try [unfinishedOfAccount, finishedOfAccount].flatMap { text in
-            try connection.query(text, [accountID.rawValue, before, bundleID?.rawValue, limit])
-        }.map { try Transaction($0) }.sorted { $0.transactionID > $1.transactionID }.prefix(limit).map { $0 }
     }
 
-    private static let unfinishedOfAccount = ofAccount("IS NULL")
-    private static let finishedOfAccount = ofAccount("IS NOT NULL")
+    /// The newest transactions before an identifier. A filter other than the account looks at
+    /// ``LedgerQuery/mostLooked`` rows.
+    static func page(_ query: LedgerQuery, _ connection: Connection) throws -> LedgerPage<Transaction> {
+        guard query.includesProducts else { return LedgerPage(rows: [], next: nil) }
+        let parts: [Part] = query.accountID == nil ? [.all] : [.unfinishedOfAccount, .finishedOfAccount]
+        let before = query.before?.rawValue ?? Int64(1) << 53
+        let account: [any SQLConvertible] = query.accountID.map { [$0.rawValue] } ?? []
+        var floor: TransactionID?
+        if query.isFiltered {
+            for part in parts {
+                let bounds: [any SQLConvertible] = [before, LedgerQuery.mostLooked / parts.count - 1]
+                let lowest = try connection.queryOne(
+                    """
+                    SELECT transaction_id FROM transactions WHERE transaction_id < $1 \(part.condition("$3"))
+                    ORDER BY transaction_id DESC LIMIT 1 OFFSET $2
+                    """, bounds + account
+                ).map { TransactionID(rawValue: try $0.int64(0)) }
+                floor = [floor, lowest].compactMap(\.self).max()
+            }
+        }
+        let selection: [any SQLConvertible] = [
+            before, floor?.rawValue ?? 0, query.bundleID?.rawValue, query.productID?.rawValue, query.kind,
+            query.from, query.until, query.applicationUsername, query.limit + 1,
+        ]
+        let found = try parts.flatMap { part in
+            try connection.query(
+                """
+                SELECT \(Transaction.columns) FROM transactions
+                WHERE transaction_id < $1 AND transaction_id >= $2 \(part.condition("$10"))
+                    AND (CAST($3 AS TEXT) IS NULL OR bundle_id = $3) AND (CAST($4 AS TEXT) IS NULL OR product_id = $4)
+                    AND (CAST($5 AS TEXT) IS NULL OR kind = $5)
+                    AND (CAST($6 AS BIGINT) IS NULL OR purchase_date >= $6)
+                    AND (CAST($7 AS BIGINT) IS NULL OR purchase_date < $7)
+                    AND (CAST($8 AS TEXT) IS NULL OR application_username = $8) \(condition(query.state))
+                ORDER BY transaction_id DESC LIMIT $9
+                """, selection + account)
+        }.map { try Transaction($0) }
+        return LedgerPage(
+            found.sorted { $0.transactionID > $1.transactionID }, limit: query.limit, floor: floor, id: \.transactionID)
+    }
 
-    /// The query for an account's newest transactions in one of two indexes. Together the indexes hold all its
-    /// transactions.
-    private static func ofAccount(_ finished: String) -> String {
-        """
-        SELECT \(Transaction.columns) FROM transactions
-        WHERE account_id = $1 AND finished_at \(finished) AND transaction_id < $2
-            AND (CAST($3 AS TEXT) IS NULL OR bundle_id = $3)
-        ORDER BY transaction_id DESC LIMIT $4
-        """
+    private static func condition(_ state: LedgerQuery.State?) -> String {
+        switch state {
+        case nil: ""
+        case .unfinished: "AND finished_at IS NULL AND revoked_at IS NULL"
+        case .finished: "AND finished_at IS NOT NULL AND revoked_at IS NULL"
+        case .refunded: "AND revoked_at IS NOT NULL"
+        }
+    }
+
+    /// The transactions of the same purchase, oldest first. A consumable is alone.
+    static func chain(of transaction: Transaction, limit: Int, _ connection: Connection) throws -> [Transaction] {
+        guard transaction.kind != .consumable else { return [transaction] }
+        return try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
+            ORDER BY transaction_id LIMIT $4
+            """,
+            [
+                transaction.accountID.rawValue, transaction.bundleID.rawValue,
+                transaction.originalTransactionID.rawValue, limit,
+            ]
+        ).map { try Transaction($0) }
+    }
+
+    /// Deletes transactions of an account, for a tester's cleared history.
+    static func delete(_ transactions: [Transaction], _ connection: Connection) throws {
+        for transaction in transactions {
+            try connection.execute(
+                "DELETE FROM transactions WHERE transaction_id = $1", [transaction.transactionID.rawValue])
+        }
     }
 
     /// The account's transactions that can be restored, oldest first: one for each product that is owned once, and

@@ -74,7 +74,8 @@ package struct DeviceLibrary: Sendable {
         }
     }
 
-    /// Downloads a file, or the rest of it, unless the device has it. Cancelling the task stops the download.
+    /// Downloads a file, or the rest of it, unless the device has it. Wrong bytes are downloaded once more from zero.
+    /// Cancelling the task stops the download.
     /// - Parameters:
     ///   - store: the store's URL, for addresses that are paths.
     ///   - grant: asks the store for the file's address.
@@ -90,6 +91,7 @@ package struct DeviceLibrary: Sendable {
         try DeviceFolder.makeFolder(part.deletingLastPathComponent())
         let lock = try FolderLock(part.deletingLastPathComponent())
         defer { lock.release() }
+        var hasBeenWrong = false
         for attempt in 1... {
             guard
                 let content = GrantedContent(
@@ -105,7 +107,14 @@ package struct DeviceLibrary: Sendable {
                 break
             } catch let error as ContentDownloadError
                 where error.code == .addressExpired && attempt < Self.addressesAtOnce
-            {}
+            {
+            } catch let error as ContentDownloadError
+                where [.wrongDigest, .wrongLength].contains(error.code) && !hasBeenWrong && !Task.isCancelled
+            {
+                // Once more from zero, from an address of its own: the file may have been replaced meanwhile.
+                hasBeenWrong = true
+                ContentDownload.remove(part)
+            }
         }
         return url(of: file)
     }

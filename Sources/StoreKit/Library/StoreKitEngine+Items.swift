@@ -8,7 +8,7 @@ extension StoreKitEngine {
         let order =
             await library?.open(item, visit) ?? LibraryOrder(item: item, name: visit.name, key: UUID(), files: [])
         if visit.isOwned { await library?.download(order) }
-        let answer = await pages.show(page) { [self] in await waitForEnd(of: visit) }
+        let answer = await showAndReview(page, visit)
         guard !visit.isOwned, let session else { return }
         if answer == .buy, page.isForSale {
             await buy(order, visit, session)
@@ -16,9 +16,33 @@ extension StoreKitEngine {
             // The customer may have bought on the page in a browser.
             switch await session.lastState(of: visit) {
             case .bought: await library?.download(order)
-            // A request that waits for approval stays, and its decision is asked for at the next launch.
-            case .open, .closed: if order.asked == nil { await library?.close(order) }
+            // A request that waits for approval stays, and the next launch asks for its decision. The customer may have
+            // sent it on the page: then the store's answer to the download says so.
+            case .open, .closed: if order.asked == nil { await library?.download(order) }
             case nil: break
+            }
+        }
+    }
+
+    /// Shows a page again after each review that the customer writes on it.
+    private func showAndReview(_ page: StoreProductPage, _ visit: VisitDescription) async -> StoreProductPageAnswer {
+        var page = page
+        while true {
+            let answer = await pages.show(page) { [self] in await waitForEnd(of: visit) }
+            guard case .review(let review) = answer else { return answer }
+            guard page.isReviewable, let session else { return .done }
+            do throws(StoreFailure) {
+                page.item?.ownReview = try await session.review(review, on: visit) ?? review
+                await pages.presenter.tell("Thank you for your review of \(visit.name).")
+            } catch {
+                let reason =
+                    switch error {
+                    case .refused(let refusal): refusal.message
+                    case .notSignedIn: "Nobody is signed in."
+                    case .unreachable: "The store did not answer."
+                    }
+                await pages.presenter.tell("The review was not sent. \(reason)")
+                diagnostics("the review of the item \(visit.name) was not sent: \(error)")
             }
         }
     }
@@ -66,6 +90,19 @@ extension StoreSession {
         let request = ItemPurchaseMessage(item: item, agreedPrice: agreed, idempotencyKey: key)
         try await asAccount(account, mayAsk: true) { token throws(StoreFailure) in
             _ = try await client.buyItem(request, token: token)
+        }
+    }
+
+    /// Sends a review of a page's item.
+    /// - Returns: the customer's review as the store has it; nil when the store does not tell.
+    fileprivate func review(
+        _ review: StoreProductPage.Review, on visit: VisitDescription
+    ) async throws(StoreFailure) -> StoreProductPage.Review? {
+        guard let account = tokens.current?.account.accountID else { throw .notSignedIn }
+        let request = VisitReviewRequest(stars: review.stars, title: review.title, text: review.text)
+        return try await asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+            let answer: ReviewResponse = try await client.review(visit.id, request, token: token)
+            return answer.review.map(StoreProductPage.Review.init)
         }
     }
 

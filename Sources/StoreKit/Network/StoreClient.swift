@@ -75,6 +75,13 @@ struct StoreClient: Sendable {
         return answer["state"]
     }
 
+    /// Rates or reviews the item of a visit.
+    func review(
+        _ visit: String, _ request: VisitReviewRequest, token: String
+    ) async throws(StoreFailure) -> ReviewResponse {
+        try await value(.reviewVisit(visit), request, token: token)
+    }
+
     /// Buys an item.
     func buyItem(_ request: ItemPurchaseMessage, token: String) async throws(StoreFailure) -> OwnedItem {
         try await value(.buyItem, request, token: token)

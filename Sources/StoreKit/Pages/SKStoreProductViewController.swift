@@ -46,7 +46,9 @@ open class SKStoreProductViewController: NSObject {
     ///
     /// - Parameters:
     ///   - parameters: the values for ``SKStoreProductParameterITunesItemIdentifier`` and
-    ///     ``SKStoreProductParameterProductIdentifier``. Other keys are accepted and ignored.
+    ///     ``SKStoreProductParameterProductIdentifier``. The store counts the page by the values for
+    ///     ``SKStoreProductParameterAffiliateToken``, ``SKStoreProductParameterCampaignToken`` and
+    ///     ``SKStoreProductParameterProviderToken``. Other keys are accepted and ignored.
     ///   - block: receives true, or false with an ``SKError``: `storeProductNotAvailable` when no such page exists, and
     ///     `paymentCancelled` when the customer had to sign in and did not. It is always called.
     open func loadProduct(

@@ -121,8 +121,8 @@ extension StoreSession {
     }
 
     /// Opens the storefront's page of an item for the account that is signed in. It asks nobody to sign in.
-    private func open(_ item: Int64, _ product: ProductID?) async throws(StoreFailure) -> Opening {
-        let request = VisitRequest(item: item, productID: product)
+    private func open(_ item: Int64, _ wanted: StoreProductParameters) async throws(StoreFailure) -> Opening {
+        let request = VisitRequest(item: item, productID: wanted.productIdentifier, campaign: wanted.campaign)
         do throws(StoreFailure) {
             // Without a token, the store only says whether it has the item.
             guard let account = tokens.current?.account.accountID else {
@@ -142,7 +142,7 @@ extension StoreSession {
     fileprivate func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, PaymentFailure> {
         do throws(StoreFailure) {
             guard let number = wanted.itemIdentifier else { return try await page(wanted.productIdentifier) }
-            return try await page(number, wanted.productIdentifier)
+            return try await page(number, wanted)
         } catch {
             return .failure(PaymentFailure(error))
         }
@@ -159,13 +159,13 @@ extension StoreSession {
     /// Loads the page of an app, of a product, or of another item of the storefront.
     /// - Parameter mayAsk: whether the customer may be asked to sign in.
     private func page(
-        _ number: Int64, _ productID: ProductID?, mayAsk: Bool = true
+        _ number: Int64, _ wanted: StoreProductParameters, mayAsk: Bool = true
     ) async throws(StoreFailure) -> Result<StoreProductPage, PaymentFailure> {
-        let opening = try await open(number, productID)
+        let opening = try await open(number, wanted)
         let answer = try await ask(
             ProductsRequest(bundleID: bundleID, productIDs: [], languages: languages, itemIDs: [number]))
         var item = answer.items?.first(where: { $0.itemID == number })
-        if let app = item, app.product == nil, let productID {
+        if let app = item, app.product == nil, let productID = wanted.productIdentifier {
             // As with Apple's StoreKit, a product that the app does not sell is ignored.
             let answer = try await ask(
                 ProductsRequest(bundleID: app.bundleID, productIDs: [productID], languages: languages))
@@ -180,7 +180,7 @@ extension StoreSession {
         if case .signedOut = opening, mayAsk, item?.product == nil || item?.bundleID != bundleID {
             let failure: PaymentFailure
             switch await signIn(as: nil, email: nil) {
-            case .signedIn: return try await page(number, productID, mayAsk: false)
+            case .signedIn: return try await page(number, wanted, mayAsk: false)
             case .cancelled: failure = .cancelled
             case .otherAccount: failure = .otherAccount
             case .refused(let refusal): failure = refusal
@@ -212,7 +212,15 @@ extension StoreSession {
                 item: visit.map {
                     StoreProductPage.Item(
                         name: $0.name, creator: $0.creator, formattedPrice: $0.price, isOwned: $0.isOwned,
-                        address: $0.url)
+                        address: $0.url, ratingCount: $0.reviews?.count ?? 0, averageRating: $0.reviews?.average,
+                        reviews: $0.reviews?.newest.map(StoreProductPage.Review.init) ?? [],
+                        ownReview: ($0.reviews?.own).map(StoreProductPage.Review.init))
                 }, visit: visit, isOfThisApp: isOfThisApp))
+    }
+}
+
+extension StoreProductPage.Review {
+    init(_ review: ReviewDescription) {
+        self.init(stars: review.stars, title: review.title, text: review.text)
     }
 }

@@ -48,6 +48,31 @@ public struct StoreProductPage: Sendable, Equatable {
         /// The address of the item's page for this customer, who can buy and review there for half an hour. Show it to
         /// nobody else.
         public var address: String
+        /// The number of ratings in the customer's storefront.
+        public var ratingCount = 0
+        /// The average of the ratings, 1 to 5; nil without ratings.
+        public var averageRating: Double?
+        /// The newest reviews, newest first.
+        public var reviews: [Review] = []
+        /// The customer's own review; nil without one.
+        public var ownReview: Review?
+    }
+
+    /// A customer's review of an item.
+    public struct Review: Sendable, Equatable {
+        /// One to five stars.
+        public var stars: Int
+        /// The title, at most 100 characters; nil for a rating alone.
+        public var title: String?
+        /// The text, at most 6,000 characters; nil exactly when ``title`` is nil.
+        public var text: String?
+
+        /// Creates a review.
+        public init(stars: Int, title: String? = nil, text: String? = nil) {
+            self.stars = stars
+            self.title = title
+            self.text = text
+        }
     }
 
     /// A product on a page.
@@ -89,6 +114,9 @@ public struct StoreProductPage: Sendable, Equatable {
     var visit: VisitDescription?
     /// Whether ``product`` is the app's own, which is bought through its queue.
     var isOfThisApp = false
+
+    /// Whether ``StoreProductPageAnswer/review(_:)`` is a possible answer: the customer owns the item.
+    public var isReviewable: Bool { visit != nil && !isOfThisApp && item?.isOwned == true }
 }
 
 /// The customer's answer to a page.
@@ -98,6 +126,9 @@ public enum StoreProductPageAnswer: Sendable, Equatable {
     /// The customer wants the product or the item. For a product, StoreKit adds a payment to the queue and shows the
     /// payment sheet. An item is bought at once at the price on the page.
     case buy
+    /// The customer rates or reviews the item. StoreKit sends the review to the store, tells the customer how that
+    /// ended, and shows the page again.
+    case review(StoreProductPage.Review)
 }
 
 /// Shows pages on the terminal. Without a terminal it closes a page at once and asks for no review.
@@ -112,9 +143,30 @@ public struct TerminalStorePresenter: StorePresenter {
             TerminalPaymentSheet.say("\n")
             return .done
         }
-        TerminalPaymentSheet.say(page.isForSale ? "[b]uy or [d]one? " : "[d]one? ")
-        let line = await TerminalPaymentSheet.readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
-        return page.isForSale && (line == "b" || line == "buy") ? .buy : .done
+        TerminalPaymentSheet.say(Self.question(about: page))
+        let line = await Self.line()?.lowercased()
+        if page.isForSale, line == "b" || line == "buy" { return .buy }
+        guard page.isReviewable, line == "r" || line == "review" else { return .done }
+        return await Self.readReview().map { .review($0) } ?? .done
+    }
+
+    static func question(about page: StoreProductPage) -> String {
+        (page.isForSale ? "[b]uy or " : "") + (page.isReviewable ? "[r]eview or " : "") + "[d]one? "
+    }
+
+    /// Asks for a rating, a title and a text of one line each; nil when the customer gives no stars.
+    private static func readReview() async -> StoreProductPage.Review? {
+        TerminalPaymentSheet.say("Stars, 1 to 5 ([c]ancel): ")
+        guard let stars = stars(await line()) else { return nil }
+        TerminalPaymentSheet.say("Title (Enter for stars alone): ")
+        guard let title = await line(), !title.isEmpty else { return StoreProductPage.Review(stars: stars) }
+        TerminalPaymentSheet.say("Review, one line: ")
+        guard let text = await line(), !text.isEmpty else { return StoreProductPage.Review(stars: stars) }
+        return StoreProductPage.Review(stars: stars, title: title, text: text)
+    }
+
+    private static func line() async -> String? {
+        await TerminalPaymentSheet.readLine()?.trimmingCharacters(in: .whitespaces)
     }
 
     /// Prints the sentence.
@@ -141,19 +193,38 @@ public struct TerminalStorePresenter: StorePresenter {
 
     /// The place of all that the terminal does not show.
     private static func hint(at item: StoreProductPage.Item) -> String {
-        (item.isOwned ? "Review it at " : "More at ") + TerminalPaymentSheet.printable(item.address)
+        "More at " + TerminalPaymentSheet.printable(item.address)
+    }
+
+    /// The lines about ratings and reviews; none without ratings.
+    private static func reviews(of item: StoreProductPage.Item) -> [String] {
+        var lines: [String] = []
+        if let average = item.averageRating, item.ratingCount > 0 {
+            let count = item.ratingCount == 1 ? "1 rating" : "\(item.ratingCount) ratings"
+            let tenths = Int((min(max(average, 0), 5) * 10).rounded())
+            lines.append("\(tenths / 10).\(tenths % 10) of 5 stars (\(count))")
+        }
+        lines += item.reviews.map { line(of: $0) }
+        if let own = item.ownReview { lines.append("Your review: \(line(of: own))") }
+        return lines
+    }
+
+    private static func line(of review: StoreProductPage.Review) -> String {
+        let full = min(max(review.stars, 0), 5)
+        let stars = String(repeating: "★", count: full) + String(repeating: "☆", count: 5 - full)
+        let words = [review.title, review.text].compactMap { $0.map(TerminalPaymentSheet.printable) }
+        return ([stars] + (words.isEmpty ? [] : [words.joined(separator: " – ")])).joined(separator: " ")
     }
 
     static func text(of page: StoreProductPage) -> String {
         let app = TerminalPaymentSheet.printable(page.appName ?? page.bundleIdentifier)
         if let item = page.item, page.product == nil {
-            return """
-
-                  \(TerminalPaymentSheet.printable(item.name))  \(price(of: item))
-                  by \(TerminalPaymentSheet.printable(item.creator))
-                  \(hint(at: item))
-
-                """
+            let lines =
+                [
+                    "\(TerminalPaymentSheet.printable(item.name))  \(price(of: item))",
+                    "by \(TerminalPaymentSheet.printable(item.creator))",
+                ] + reviews(of: item) + [hint(at: item)]
+            return "\n" + lines.map { "  \($0)\n" }.joined()
         }
         guard let product = page.product else { return "\n  \(app)\n" }
         var lines = ["", "  \(TerminalPaymentSheet.printable(product.name))  \(product.formattedPrice)"]
@@ -162,6 +233,7 @@ public struct TerminalStorePresenter: StorePresenter {
         if let item = page.item {
             // "Buy" buys the app, when the product belongs to another one.
             if !page.isOfThisApp { lines[lines.count - 1] += "  \(price(of: item))" }
+            lines += reviews(of: item).map { "  \($0)" }
             lines.append("  \(hint(at: item))")
         }
         return (lines + [""]).joined(separator: "\n")

@@ -14,13 +14,13 @@ public let SKStoreProductParameterProductIdentifier = "productIdentifier"
 /// A custom product page (`String`). Accepted and ignored: the store has one page for each item.
 public let SKStoreProductParameterCustomProductPageIdentifier = "ppid"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The affiliate token of the sale (`String`). Accepted and ignored.
+/// The affiliate token of the sale (`String`). The store counts the views of items by it.
 public let SKStoreProductParameterAffiliateToken = "at"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The campaign that led to the page (`String`). Accepted and ignored.
+/// The campaign that led to the page (`String`, at most 40 characters). The store counts the views of items by it.
 public let SKStoreProductParameterCampaignToken = "ct"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The provider of the campaign (`String`). Accepted and ignored.
+/// The provider of the campaign (`String`). The store counts the views of items by it.
 public let SKStoreProductParameterProviderToken = "pt"
 // swift-format-ignore: AlwaysUseLowerCamelCase
 /// The advertising partner (`String`). Accepted and ignored.
@@ -30,6 +30,7 @@ public let SKStoreProductParameterAdvertisingPartnerToken = "advp"
 struct StoreProductParameters: Sendable, Equatable {
     var itemIdentifier: Int64?
     var productIdentifier: ProductID?
+    var campaign: VisitCampaign?
 
     /// Accepts the item number as `NSNumber`, as any integer, or as digits, because apps use all of them. Nil for other
     /// values, and when the parameters name neither an item nor a product.
@@ -45,6 +46,21 @@ struct StoreProductParameters: Sendable, Equatable {
             productIdentifier = ProductID(text)
         }
         guard itemIdentifier != nil || productIdentifier != nil else { return nil }
+        let (affiliate, campaign, provider) = (
+            Self.token(parameters[SKStoreProductParameterAffiliateToken]),
+            Self.token(parameters[SKStoreProductParameterCampaignToken]),
+            Self.token(parameters[SKStoreProductParameterProviderToken])
+        )
+        if affiliate != nil || campaign != nil || provider != nil {
+            self.campaign = VisitCampaign(affiliate: affiliate, campaign: campaign, provider: provider)
+        }
+    }
+
+    /// A token's text. Apps also give the provider's number as a number. A value that the store would not count is
+    /// dropped.
+    private static func token(_ value: Any?) -> String? {
+        let text = value as? String ?? value.flatMap(Self.number).map(String.init)
+        return text.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
     }
 
     private static func number(_ value: Any) -> Int64? {

@@ -14,14 +14,20 @@ public struct Addresses: Codable, Sendable, Equatable {
     public var storefront: String
     /// The merchant server that runs beside the store; nil when none does.
     public var merchant: String?
+    /// The console that runs beside the store; nil when none does.
+    public var console: String?
 
     /// Creates addresses.
-    public init(control: String, sandbox: String, production: String, storefront: String, merchant: String? = nil) {
+    public init(
+        control: String, sandbox: String, production: String, storefront: String, merchant: String? = nil,
+        console: String? = nil
+    ) {
         self.control = control
         self.sandbox = sandbox
         self.production = production
         self.storefront = storefront
         self.merchant = merchant
+        self.console = console
     }
 
     /// The protocol port of an environment's store.

@@ -6,8 +6,10 @@ import Store
 /// catalog in place, and the log names the problem.
 struct CatalogReload: Service {
     var watcher: CatalogWatcher
-    let catalog: CurrentCatalog
+    let catalogs: StoreCatalogs
     let logger: Logger
+    /// What the operator learns about the files; nil when nobody asks.
+    let news: CatalogNews?
     /// Called with the new catalog before it replaces the old one.
     let prepare: @Sendable (Catalog) async throws -> Void
     private var waiting: (catalog: Catalog, notes: [String])?
@@ -16,12 +18,13 @@ struct CatalogReload: Service {
     private var suspicion: CatalogError?
 
     init(
-        watcher: CatalogWatcher, catalog: CurrentCatalog, logger: Logger,
+        watcher: CatalogWatcher, catalogs: StoreCatalogs, logger: Logger, news: CatalogNews? = nil,
         prepare: @escaping @Sendable (Catalog) async throws -> Void
     ) {
         self.watcher = watcher
-        self.catalog = catalog
+        self.catalogs = catalogs
         self.logger = logger
+        self.news = news
         self.prepare = prepare
     }
 
@@ -48,16 +51,21 @@ struct CatalogReload: Service {
         }
         guard let (new, notes) = waiting else { return }
         do {
+            try catalogs.check(new, in: watcher.files)
             try await prepare(new)
             waiting = nil
-            catalog.replace(with: new)
+            try catalogs.replaceFiles(with: new, in: watcher.files)
+            news?.loaded(notes: notes)
             logger.notice("catalog reloaded", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
         } catch {
+            // Another attempt would find the same problem in the file.
+            if error is CatalogError { waiting = nil }
             report(error)
         }
     }
 
     private func report(_ error: any Error) {
+        news?.failed(error)
         logger.error("catalog not reloaded, the old one stays in use", metadata: ["problem": "\(error)"])
     }
 }

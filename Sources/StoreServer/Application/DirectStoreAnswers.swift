@@ -8,6 +8,8 @@ import StoreWire
 /// lookup.
 struct DirectStoreAnswers: DirectAnswering {
     let store: Store
+    /// The log of requests; nil for none.
+    var requests: RequestLog?
 
     func bodyLimit(of request: DirectRequest) -> Int? {
         guard request.method == .POST else { return nil }
@@ -28,15 +30,16 @@ struct DirectStoreAnswers: DirectAnswering {
     private func verifyReceipt(_ body: ByteBuffer, _ eventLoop: any EventLoop) -> DirectOutcome {
         switch store.verifyAtOnce(body.readableBytesUInt8Span) {
         case .answer(let response):
-            return .answer(Self.answer(response))
+            return .answer(answer(response))
         case .later(let pending):
             return .later(
-                eventLoop.makeFutureWithTask { [store] in Self.answer(await store.verify(pending)) })
+                eventLoop.makeFutureWithTask { answer(await store.verify(pending)) })
         }
     }
 
-    private static func answer(_ response: VerifyReceiptResponse) -> DirectAnswer {
-        DirectAnswer(contentType: VerifyReceiptController.contentType, body: ByteBuffer(bytes: response.json))
+    private func answer(_ response: VerifyReceiptResponse) -> DirectAnswer {
+        requests?.verified(response, store.environment)
+        return DirectAnswer(contentType: VerifyReceiptController.contentType, body: ByteBuffer(bytes: response.json))
     }
 
     private func purchase(_ request: DirectRequest, _ body: ByteBuffer, _ eventLoop: any EventLoop) -> DirectOutcome {

@@ -1,5 +1,6 @@
 import BlobStorage
 import ConsolePages
+import ControlWire
 import CornerstoreEncoding
 import Foundation
 import HTTPSupport
@@ -24,8 +25,12 @@ public struct StoreApplication: Sendable {
     public let production: Store
     /// The apps that the server knows, with their numbers and shared secrets.
     public let apps: AppRegistry
-    /// The catalog in use, which follows the catalog files.
-    public let catalog: CurrentCatalog
+    /// The catalogs of both stores, which follow the catalog files and the managed apps.
+    public let catalogs: StoreCatalogs
+    /// Every app and product, also those that no environment sells yet.
+    public var catalog: CurrentCatalog { catalogs.all }
+    /// The apps whose catalog the store manages.
+    public let managed: ManagedCatalog
     /// Notes on the catalog files for the operator, such as a bundle identifier that was derived.
     public let catalogNotes: [String]
     /// The certificate authority that signs receipts and transactions.
@@ -42,7 +47,12 @@ public struct StoreApplication: Sendable {
     public let partners: Partners
     /// The views of items' pages that campaigns led to.
     public var campaigns: Campaigns { Campaigns(databases) }
+    /// Counts what changes in both stores and in what they share.
+    public var changes: Changes { operatorDesk.changes }
 
+    /// What the operator sees of the server itself.
+    let operatorDesk: OperatorDesk
+    private let openAddresses: OpenAddresses
     private let directory: DataDirectory
     private let databases: StoreDatabases
     private let watcher: CatalogWatcher
@@ -76,9 +86,10 @@ public struct StoreApplication: Sendable {
             configuration.databaseURL.map { .postgresql(url: $0, schemaPrefix: configuration.schemaPrefix) }
                 ?? .folder(folder), configuration, logger)
         let apps = try await AppRegistry.open(databases)
-        let current = CurrentCatalog(catalog)
+        let catalogs = StoreCatalogs(files: catalog)
         let storefront = StorefrontAddress()
         let storefrontBase: @Sendable () -> String = { storefront.value }
+        let changes = Changes()
         let indexes = ItemIndexes(folder: try directory.makeFolder("storefront"))
         async let items = index(catalog.items, indexes)
         let content = try await ContentLibrary.open(
@@ -92,12 +103,16 @@ public struct StoreApplication: Sendable {
         let verifier = try ReceiptVerifier(roots: [signing.receiptRoot], intermediates: intermediates)
         func store(_ environment: StoreEnvironment) async throws -> Store {
             try await Store.open(
-                environment, databases: databases, apps: apps, catalog: current, content: content,
+                environment, databases: databases, apps: apps, catalog: catalogs[environment], content: content,
                 signer: signing.receiptSigner(for: environment),
                 verifier: verifier, node: configuration.node, realTime: now,
-                passwordCost: configuration.passwordCost, processor: nil)
+                passwordCost: configuration.passwordCost, processor: nil, changes: changes)
         }
         let (production, sandbox) = (try await store(.production), try await store(.sandbox))
+        let managed = try await ManagedCatalog.open(
+            databases, apps: apps, catalogs: catalogs, content: content, production: production,
+            files: configuration.catalogFiles
+        ) { try writeSecrets(of: apps, to: directory) }
         let currentItems = CurrentItemIndex(try await items)
         let reviews = try await Reviews.open(databases, items: currentItems) { environment in
             (environment == .sandbox ? sandbox : production).clock.milliseconds
@@ -105,16 +120,32 @@ public struct StoreApplication: Sendable {
         let feeds = try FeedDesk(
             folder: directory.path("feeds"), store: production, items: currentItems, base: storefrontBase,
             layouts: Set(configuration.feed.layouts), countries: configuration.feed.countries)
+        let openAddresses = OpenAddresses()
         let application = StoreApplication(
-            configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalog: current,
-            catalogNotes: notes, authority: signing, items: currentItems,
-            desk: ContentDesk(content, production: production, catalog: current), reviews: reviews,
-            feeds: feeds, partners: Partners(databases, cost: configuration.passwordCost), directory: directory,
+            configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalogs: catalogs,
+            managed: managed, catalogNotes: notes, authority: signing, items: currentItems,
+            desk: ContentDesk(content, production: production, catalog: catalogs.all, managed: managed),
+            reviews: reviews,
+            feeds: feeds, partners: Partners(databases, cost: configuration.passwordCost),
+            operatorDesk: OperatorDesk(
+                changes: changes, requests: RequestLog(changes: changes, now: milliseconds(now)),
+                audit: AuditLog(databases), news: CatalogNews(notes: notes, changes: changes, now: milliseconds(now)),
+                catalogFiles: configuration.catalogFiles,
+                sheets: SheetBoard(now: { .now }, changed: { changes.record(ChangeTopic(.sheets, nil)) }),
+                settings: { ControlAPI.Settings(configuration, signing, openAddresses.value) },
+                tester: { SandboxTester.read(from: directory.url) }, now: now),
+            openAddresses: openAddresses, directory: directory,
             databases: databases, watcher: watcher, indexes: indexes, storefront: storefront,
-            visits: VisitDesk(base: storefrontBase, prices: ItemPriceText()), now: now, logger: logger)
+            visits: VisitDesk(
+                base: storefrontBase, prices: ItemPriceText(), campaigns: Campaigns(databases)), now: now,
+            logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application
+    }
+
+    private static func milliseconds(_ now: @escaping @Sendable () -> Date) -> @Sendable () -> Int64 {
+        { Int64((now().timeIntervalSince1970 * 1000).rounded(.down)) }
     }
 
     private static func open(
@@ -142,12 +173,16 @@ public struct StoreApplication: Sendable {
     private func register(_ catalog: Catalog) async throws {
         let milliseconds = Int64(now().timeIntervalSince1970 * 1000)
         try await apps.register(catalog.apps.map(\.bundleID), at: milliseconds)
-        let secrets = Dictionary(
-            apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) }, uniquingKeysWith: { first, _ in first })
-        try directory.write(JSONEncoder.readable.encode(secrets), to: "shared-secrets.json", isSecret: true)
+        try Self.writeSecrets(of: apps, to: directory)
         for refusal in try await desk.takeIn(catalog) {
             logger.warning("content is not hosted", metadata: ["reason": .string(refusal)])
         }
+    }
+
+    private static func writeSecrets(of apps: AppRegistry, to directory: DataDirectory) throws {
+        let secrets = Dictionary(
+            apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) }, uniquingKeysWith: { first, _ in first })
+        try directory.write(JSONEncoder.readable.encode(secrets), to: "shared-secrets.json", isSecret: true)
     }
 
     /// Writes the public roots, and creates the sandbox tester when the data directory has none.
@@ -170,6 +205,16 @@ public struct StoreApplication: Sendable {
         try directory.write(JSONEncoder.readable.encode(tester), to: SandboxTester.fileName, isSecret: true)
     }
 
+    // MARK: Within the process
+
+    /// Answers requests to the control port of another part of this process. They need no admin token.
+    public var inProcessControl: InProcessResponder { InProcessResponder(controlRouter(isGuarded: false)) }
+
+    /// Answers requests to an environment's protocol port of another part of this process.
+    public func inProcessDevice(_ environment: StoreEnvironment) -> InProcessResponder {
+        InProcessResponder(protocolRouter(environment == .sandbox ? sandbox : production))
+    }
+
     // MARK: Running
 
     /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
@@ -177,16 +222,19 @@ public struct StoreApplication: Sendable {
     /// - Parameters:
     ///   - gracefulShutdownSignals: the signals that stop the process.
     ///   - merchant: the base URL of the merchant that runs beside the store, for `addresses.json`.
+    ///   - console: the base URL of the console that runs beside the store, likewise.
     ///   - onReady: called when all ports are open and `addresses.json` is written.
     /// - Throws: ``StoreServerError`` when a port cannot be opened, or another store has taken the databases.
     public func run(
-        gracefulShutdownSignals: [UnixSignal], merchant: String? = nil,
+        gracefulShutdownSignals: [UnixSignal], merchant: String? = nil, console: String? = nil,
         onReady: @escaping @Sendable (Addresses) async -> Void
     ) async throws {
         let ready = ReadyPorts { addresses in
             var addresses = addresses
             storefront.value = configuration.storefrontURL ?? addresses.storefront
             addresses.merchant = merchant
+            addresses.console = console
+            openAddresses.value = addresses
             try? directory.write(JSONEncoder.readable.encode(addresses), to: Addresses.fileName, isSecret: false)
             await onReady(addresses)
         }
@@ -195,14 +243,9 @@ public struct StoreApplication: Sendable {
             throw error
         }
         var services: [any Service] = [
-            server(
-                .control,
-                StoreRouters.controlRouter(
-                    [sandbox, production], apps: apps, catalog: catalog, desk: desk, reviews: reviews,
-                    campaigns: campaigns, feeds: feedControl,
-                    adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
-            server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
-            server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
+            server(.control, controlRouter(isGuarded: true), ready),
+            server(.sandbox, protocolRouter(sandbox), direct: directAnswers(sandbox), ready),
+            server(.production, protocolRouter(production), direct: directAnswers(production), ready),
             server(.storefront, try storefrontRouter(), ready),
             catalogReload,
         ]
@@ -229,13 +272,19 @@ public struct StoreApplication: Sendable {
         let finder = ItemFinder(
             index: items, base: { [storefront] in storefront.value }, prices: visits.prices, rating: rating)
         let pages = ItemPages(
-            index: items, catalog: catalog, templates: try PageTemplates.embedded.get(), prices: visits.prices,
+            index: items, catalog: catalogs[.production], templates: try PageTemplates.embedded.get(),
+            prices: visits.prices,
             rating: rating)
         return StoreRouters.storefrontRouter(
             finder, pages: pages, reviews: reviews, campaigns: campaigns, visits: visits,
             stores: [sandbox, production], feeds: feedController,
             searches: configuration.searchRate.map { SearchLimit($0) },
-            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
+            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience,
+            requests: operatorDesk.requests)
+    }
+
+    private func directAnswers(_ store: Store) -> DirectStoreAnswers {
+        DirectStoreAnswers(store: store, requests: operatorDesk.requests)
     }
 
     private var feedController: FeedController {
@@ -251,7 +300,8 @@ public struct StoreApplication: Sendable {
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         StoreRouters.protocolRouter(
             store, reviews: reviews, visits: visits, signIns: configuration.signInRates.map { SignInLimits($0) },
-            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
+            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience,
+            requests: operatorDesk.requests)
     }
 
     /// Opens and closes the configured ports, so that a port in use is reported before anything has started.
@@ -274,7 +324,7 @@ public struct StoreApplication: Sendable {
 
     /// The service that loads changed catalog files.
     var catalogReload: CatalogReload {
-        CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { catalog in
+        CatalogReload(watcher: watcher, catalogs: catalogs, logger: logger, news: operatorDesk.news) { catalog in
             let index = try await Self.index(catalog.items, indexes)
             try await register(catalog)
             items.replace(with: index)

@@ -1,15 +1,22 @@
 import ControlWire
 import Store
 
+extension LedgerRow {
+    /// The date of the purchase, in milliseconds since 1970.
+    var purchaseDate: Int64 {
+        switch self {
+        case .product(let transaction): transaction.purchaseDate
+        case .item(let purchase): purchase.purchaseDate
+        }
+    }
+}
+
 extension ControlAPI.Transaction {
-    /// The newest rows of both parts of the ledger.
-    static func newest(
-        _ limit: Int, of products: [Transaction], items: [ItemPurchase], named catalog: Catalog
-    ) -> [ControlAPI.Transaction] {
-        let rows =
-            products.map { ($0.transactionID, ControlAPI.Transaction($0)) }
-            + items.map { ($0.transactionID, ControlAPI.Transaction($0, catalog.storeItem($0.item))) }
-        return rows.sorted { $0.0 > $1.0 }.prefix(limit).map(\.1)
+    init(_ row: LedgerRow, _ catalog: Catalog) {
+        switch row {
+        case .product(let transaction): self.init(transaction)
+        case .item(let purchase): self.init(purchase, catalog.storeItem(purchase.item))
+        }
     }
 
     init(_ transaction: Transaction) {
@@ -38,5 +45,89 @@ extension ControlAPI.Transaction {
             revocationDate: purchase.revokedAt.map(ControlAPI.text),
             revocationReason: purchase.revocationReason.map(\.name), item: purchase.item,
             name: item?.text(for: []).name)
+    }
+}
+
+extension ControlAPI.TransactionDetail {
+    init(_ entry: LedgerEntry, _ catalog: Catalog) {
+        self.init(
+            transaction: ControlAPI.Transaction(entry.row, catalog), email: entry.account?.email, storefront: "",
+            itemId: 0, originalPurchaseDate: "", chain: entry.chain.map(ControlAPI.Transaction.init),
+            deliveries: entry.deliveries.map(ControlAPI.RestoredDelivery.init),
+            purchase: entry.attempt.map(ControlAPI.Attempt.init))
+        switch entry.row {
+        case .product(let transaction):
+            storefront = transaction.storefront
+            itemId = transaction.itemID
+            originalPurchaseDate = ControlAPI.text(transaction.originalPurchaseDate)
+            webOrderLineItemId = transaction.webOrderLineItemID
+            subscriptionGroupId = transaction.subscriptionGroupID?.rawValue
+            offer = transaction.offer?.rawValue
+            promotionalOfferId = transaction.promotionalOfferID
+            applicationUsername = transaction.applicationUsername
+        case .item(let purchase):
+            storefront = purchase.storefront
+            itemId = purchase.item
+            originalPurchaseDate = ControlAPI.text(purchase.purchaseDate)
+            itemVersion = purchase.version
+            chain = [transaction]
+        }
+    }
+}
+
+extension ControlAPI.RestoredDelivery {
+    init(_ delivery: RestoredDelivery) {
+        self.init(
+            transactionId: delivery.transactionID.description, deviceId: delivery.deviceID,
+            restoredDate: ControlAPI.text(delivery.restoredAt), finishedDate: delivery.finishedAt.map(ControlAPI.text))
+    }
+}
+
+extension ControlAPI.Attempt {
+    init(_ attempt: PurchaseAttempt) {
+        self.init(
+            attemptId: attempt.attemptID.description, key: attempt.idempotencyKey,
+            accountId: attempt.accountID.rawValue, bundleId: attempt.bundleID.rawValue,
+            productId: attempt.productID.rawValue, quantity: attempt.quantity, amount: attempt.amount.decimal,
+            currency: attempt.amount.currency, state: State(attempt.state),
+            failure: attempt.failure.map { ControlAPI.Failure(code: $0.code.rawValue, message: $0.message) },
+            transactionId: attempt.transactionID?.description, paymentReference: attempt.paymentReference,
+            applicationUsername: attempt.applicationUsername, promotionalOfferId: attempt.promotionalOfferID,
+            storefront: attempt.storefront, createdDate: ControlAPI.text(attempt.createdAt))
+    }
+}
+
+extension ControlAPI.Attempt.State {
+    init(_ state: PurchaseAttempt.State) {
+        self =
+            switch state {
+            case .bought: .bought
+            case .declined: .declined
+            case .waiting: .waiting
+            case .interrupted: .interrupted
+            }
+    }
+}
+
+extension ControlAPI.SearchHit {
+    init(_ hit: SearchHit, _ catalog: Catalog) {
+        switch hit {
+        case .row(let row):
+            let transaction = ControlAPI.Transaction(row, catalog)
+            self.init(
+                kind: .transaction, id: transaction.transactionId,
+                bundleId: transaction.bundleId.isEmpty ? nil : transaction.bundleId,
+                title: transaction.name ?? transaction.productId)
+        case .account(let account):
+            self.init(kind: .account, id: account.accountID.rawValue, title: account.email)
+        case .product(let product, let app):
+            self.init(
+                kind: .product, id: product.productID.rawValue, bundleId: app.bundleID.rawValue,
+                title: product.referenceName ?? product.productID.rawValue)
+        case .app(let app):
+            self.init(
+                kind: .app, id: app.bundleID.rawValue, bundleId: app.bundleID.rawValue,
+                title: app.name ?? app.bundleID.rawValue)
+        }
     }
 }

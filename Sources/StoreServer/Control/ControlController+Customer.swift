@@ -1,4 +1,5 @@
 import ControlWire
+import Foundation
 import HTTPSupport
 import Hummingbird
 import Store
@@ -9,14 +10,30 @@ extension ControlController {
     func addCustomerRoutes(to router: Router<StoreRequestContext>) {
         on(router, .refund(.sandbox, id: ""), refund)
         on(router, .promote(.sandbox), promote)
+        on(router, .promotions(.sandbox, account: "")) { store, request, _ in
+            let account = try await account(request.query(.account), at: store)
+            return try .json(try await store.promotions(of: account).map(ControlAPI.WaitingPromotion.init))
+        }
+        on(router, .withdrawPromotion(.sandbox, id: UUID(), account: "")) { store, request, context in
+            guard let id = context.parameter(.id).flatMap(UUID.init(uuidString:)) else {
+                throw StoreError(.invalidRequest, "The path must contain a promotion's id, a UUID.")
+            }
+            try await store.takePromotion(id, of: try await account(request.query(.account), at: store))
+            return Response(status: .noContent)
+        }
         on(router, .priceIncreases(.sandbox, account: ""), listPriceIncreases)
         on(router, .increasePrice(.sandbox), increasePrice)
         on(router, .codes(.sandbox)) { store, _, _ in
             try Response.json(try await store.codes().map(ControlAPI.Code.init))
         }
-        on(router, .addCode(.sandbox)) { store, request, _ in
+        on(router, .withdrawCode(.sandbox, code: "")) { store, _, context in
+            try await store.withdrawCode(context.parameter(.code)?.removingPercentEncoding ?? "")
+            return Response(status: .noContent)
+        }
+        on(router, .addCode(.sandbox)) { store, request, context in
             let new = try await request.decodeJSON(ControlAPI.NewCode.self, upTo: Self.bodyLimit)
             let code = try await store.addCode(for: ProductID(new.productId), in: BundleID(new.bundleId))
+            context.note?.say(subject: "\(new.productId) of \(new.bundleId)")
             return try Response.json(ControlAPI.Code(code), status: .created)
         }
     }
@@ -24,19 +41,20 @@ extension ControlController {
     @Sendable private func refund(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        guard let id = context.parameter(.id).flatMap({ TransactionID($0) }) else {
-            throw StoreError(.invalidRequest, "The path must contain a transaction id.")
-        }
+        let id = try Self.transactionID(context)
         let refund = try await request.decodeJSON(ControlAPI.Refund.self, upTo: Self.bodyLimit)
         let name = refund.reason ?? RevocationReason.other.name
         guard let reason = RevocationReason.allCases.first(where: { $0.name == name }) else {
             throw StoreError(.invalidRequest, "“reason” must be “app” or “other”.")
         }
         do {
-            return try .json(ControlAPI.Refunded(try await store.refund(id, reason: reason)))
+            let refunded = try await store.refund(id, reason: reason)
+            context.note?.say(after: "\(refunded.amount.decimal) \(refunded.amount.currency), \(name)")
+            return try .json(ControlAPI.Refunded(refunded))
         } catch let error as StoreError where error.code == .unknownTransaction {
             // The purchases of items have their identifiers from the same series.
             let purchase = try await store.refundItem(id, reason: reason)
+            context.note?.say(after: "\(purchase.price.decimal) \(purchase.price.currency), \(name)")
             return try .json(
                 ControlAPI.Refunded(
                     amount: purchase.price.decimal, currency: purchase.price.currency, transactions: [],
@@ -51,6 +69,7 @@ extension ControlController {
         let account = try await account(promotion.account, at: store)
         let id = try await store.promote(
             ProductID(promotion.productId), in: BundleID(promotion.bundleId), to: account)
+        context.note?.say(subject: "\(promotion.productId) to \(account.email)")
         return try .json(ControlAPI.Promoted(promotionId: id), status: .created)
     }
 
@@ -71,6 +90,9 @@ extension ControlController {
         }
         let increase = try await store.increasePrice(
             of: ProductID(new.productId), in: BundleID(new.bundleId), to: price.milliunits, for: account)
+        context.note?.say(
+            subject: "\(new.productId) for \(account.email)", before: increase.oldPrice.decimal,
+            after: increase.newPrice.decimal)
         return try .json(ControlAPI.PriceIncrease(increase), status: .created)
     }
 

@@ -23,24 +23,6 @@ struct ControlController: Sendable {
         router.on(.apps) { _, _ in try Response.json(listApps()) }
         on(router, .clock(.sandbox)) { store, _, _ in try Response.json(clock(of: store)) }
         on(router, .changeClock(.sandbox), changeClock)
-        on(router, .faults(.sandbox)) { store, _, _ in
-            try Response.json(store.faults.ordered.map(ControlAPI.Fault.init))
-        }
-        on(router, .orderFault(.sandbox), orderFault)
-        on(router, .clearFaults(.sandbox)) { store, _, _ in
-            store.faults.clear()
-            return Response(status: .noContent)
-        }
-        on(router, .paymentRules(.sandbox), listRules)
-        on(router, .addPaymentRule(.sandbox), addRule)
-        on(router, .clearPaymentRules(.sandbox)) { store, _, _ in
-            try await store.payments.removeRules()
-            return Response(status: .noContent)
-        }
-        on(router, .accounts(.sandbox), listAccounts)
-        on(router, .createAccount(.sandbox), createAccount)
-        on(router, .changeAccount(.sandbox, email: ""), changeAccount)
-        on(router, .transactions(.sandbox), listTransactions)
         on(router, .pendingPurchases(.sandbox), listPending)
         on(router, .approve(.sandbox, key: UUID())) { store, _, context in
             Response.message(try await store.approve(try Self.key(context)))
@@ -52,6 +34,9 @@ struct ControlController: Sendable {
         on(router, .resolve(.sandbox, key: UUID())) { store, _, context in
             Response.message(try await store.resolve(try Self.key(context)))
         }
+        addFaultRoutes(to: router)
+        addAccountRoutes(to: router)
+        addLedgerRoutes(to: router)
         addCustomerRoutes(to: router)
     }
 
@@ -104,135 +89,18 @@ struct ControlController: Sendable {
             }
             return instant
         }
+        let before = clock(of: store)
         try await store.changeClock { clock in
             if change.reset == true { clock.reset() }
             if let freeze = change.freeze { freeze ? clock.freeze() : clock.resume() }
             if let instant { try clock.set(to: instant) }
             if let advance = change.advance { try clock.advance(by: advance) }
         }
+        context.note?.say(before: before.words, after: clock(of: store).words)
         return try .json(clock(of: store))
     }
 
-    // MARK: Faults and payment rules
-
-    @Sendable private func orderFault(
-        _ store: Store, _ request: Request, _ context: StoreRequestContext
-    ) async throws -> Response {
-        let order = try await request.decodeJSON(ControlAPI.Fault.self, upTo: Self.bodyLimit)
-        guard let operation = Faults.Operation(rawValue: order.operation) else {
-            let known = Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")
-            throw StoreError(.invalidRequest, "“operation” must be one of \(known).")
-        }
-        try store.faults.order(try Self.fault(order, operation))
-        return try .json(store.faults.ordered.map(ControlAPI.Fault.init), status: .created)
-    }
-
-    @Sendable private func listRules(
-        _ store: Store, _ request: Request, _ context: StoreRequestContext
-    ) async throws -> Response {
-        var rules: [ControlAPI.PaymentRule] = []
-        for rule in store.payments.declineRules {
-            var email: String?
-            if let accountID = rule.accountID { email = try await store.accounts.account(accountID)?.email }
-            rules.append(
-                ControlAPI.PaymentRule(
-                    name: rule.ruleID, account: email, productId: rule.productID?.rawValue,
-                    minimumAmount: rule.minimumAmount,
-                    count: rule.remaining))
-        }
-        return try .json(rules)
-    }
-
-    @Sendable private func addRule(_ store: Store, _ request: Request, _ context: StoreRequestContext) async throws
-        -> Response
-    {
-        let rule = try await request.decodeJSON(ControlAPI.PaymentRule.self, upTo: Self.bodyLimit)
-        let account = try await existing(rule.account, at: store)
-        try await store.payments.setRule(
-            DeclineRule(
-                ruleID: rule.name, accountID: account?.accountID, productID: rule.productId.map { ProductID($0) },
-                minimumAmount: rule.minimumAmount, remaining: rule.count))
-        return Response(status: .created)
-    }
-
-    // MARK: Accounts
-
-    @Sendable private func listAccounts(
-        _ store: Store, _ request: Request, _ context: StoreRequestContext
-    ) async throws -> Response {
-        let page = try await store.accounts.list(after: request.query(.after), limit: 200)
-        return try .json(page.map(ControlAPI.Account.init))
-    }
-
-    @Sendable private func createAccount(
-        _ store: Store, _ request: Request, _ context: StoreRequestContext
-    ) async throws -> Response {
-        let new = try await request.decodeJSON(ControlAPI.NewAccount.self, upTo: Self.bodyLimit)
-        let account = try await store.accounts.create(
-            NewAccount(
-                email: new.email, password: new.password, storefront: new.storefront ?? "USA",
-                paymentsAllowed: new.paymentsAllowed ?? true, asksToBuy: new.asksToBuy ?? false),
-            at: store.clock.milliseconds)
-        return try .json(ControlAPI.Account(account), status: .created)
-    }
-
-    @Sendable private func changeAccount(
-        _ store: Store, _ request: Request, _ context: StoreRequestContext
-    ) async throws -> Response {
-        let change = try await request.decodeJSON(ControlAPI.AccountChange.self, upTo: Self.bodyLimit)
-        let email = context.parameter(.email)?.removingPercentEncoding ?? ""
-        guard let account = try await existing(email, at: store) else {
-            throw StoreError(.invalidRequest, "The path must contain the account's e-mail address.")
-        }
-        let changed = try await store.accounts.change(
-            account.accountID,
-            AccountChange(
-                storefront: change.storefront, paymentsAllowed: change.paymentsAllowed, asksToBuy: change.asksToBuy,
-                isLocked: change.locked, interruptsPurchases: change.interruptsPurchases))
-        return try .json(ControlAPI.Account(changed))
-    }
-
-    /// The account with an e-mail address; nil when the address is nil.
-    /// - Throws: ``HTTPProblem`` 404 when no account has the address.
-    func existing(_ email: String?, at store: Store) async throws -> Account? {
-        guard let email else { return nil }
-        guard let account = try await store.accounts.account(email: email) else {
-            throw HTTPProblem(
-                .notFound, code: "not_found",
-                message: "No account in \(store.environment.name) has this e-mail address.")
-        }
-        return account
-    }
-
-    // MARK: The ledger
-
-    @Sendable private func listTransactions(
-        _ store: Store, _ request: Request, _ context: StoreRequestContext
-    ) async throws -> Response {
-        let account = try await existing(request.query(.account), at: store)
-        let before = try request.query(.before).map { text in
-            guard let id = TransactionID(text) else {
-                throw StoreError(.invalidRequest, "“before” must be a transaction id.")
-            }
-            return id
-        }
-        let limit = try request.query(.limit).map { text in
-            guard let limit = Int(text), (1...1000).contains(limit) else {
-                throw StoreError(.invalidRequest, "“limit” must be a number from 1 to 1000.")
-            }
-            return limit
-        }
-        let bundleID = request.query(.bundle).map { BundleID($0) }
-        let most = limit ?? 50
-        let products = try await store.transactions(
-            before: before, bundleID: bundleID, accountID: account?.accountID, limit: most)
-        // An item of the storefront belongs to no app.
-        let items =
-            bundleID == nil
-            ? try await store.itemPurchases(before: before, accountID: account?.accountID, limit: most) : []
-        return try .json(
-            ControlAPI.Transaction.newest(most, of: products, items: items, named: catalog.value))
-    }
+    // MARK: Purchases that wait
 
     @Sendable private func listPending(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
@@ -256,20 +124,7 @@ struct ControlController: Sendable {
     }
 }
 
-extension ControlAPI.Fault {
-    init(_ fault: Faults.Fault) {
-        self.init(
-            operation: fault.operation.rawValue,
-            status: fault.error == nil && fault.cutAfter == nil && fault.lie == nil ? fault.status : nil,
-            error: fault.error?.name, cutAfter: fault.cutAfter, lie: fault.lie?.rawValue, count: fault.remaining)
-    }
-}
-
-extension ControlAPI.Account {
-    init(_ account: Account) {
-        self.init(
-            accountId: account.accountID.rawValue, email: account.email, storefront: account.storefront,
-            paymentsAllowed: account.paymentsAllowed, asksToBuy: account.asksToBuy, locked: account.isLocked,
-            interruptsPurchases: account.interruptsPurchases)
-    }
+extension ControlAPI.Clock {
+    /// The clock in words, for the list of changes.
+    fileprivate var words: String { "\(now), \(frozen ? "frozen" : "running")" }
 }

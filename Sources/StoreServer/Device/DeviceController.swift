@@ -27,7 +27,8 @@ struct DeviceController: Sendable {
             (.notices("", after: nil, languages: []), notices), (.promotions, takePromotion),
             (.priceConsents, answerPriceIncrease), (.redemptions, redeem), (.content(.any), content),
             (.review(""), ownReview), (.writeReview, writeReview),
-            (.openVisit, openVisit), (.visit("", wait: nil), visit), (.library(after: nil), library),
+            (.openVisit, openVisit), (.visit("", wait: nil), visit), (.reviewVisit(""), reviewVisit),
+            (.library(after: nil), library),
             (.buyItem, buyItem), (.itemFile(0), itemFile),
         ]
         for (route, handler) in routes {
@@ -38,7 +39,7 @@ struct DeviceController: Sendable {
     // MARK: The account
 
     @Sendable private func signIn(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.signIn)
+        try fail(.signIn, request)
         let body = try await request.decodeJSON(SignInRequest.self, upTo: 16 << 10)
         let address = NetworkAddress(
             of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
@@ -69,7 +70,7 @@ struct DeviceController: Sendable {
     // MARK: Products and purchases
 
     @Sendable private func products(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.products)
+        try fail(.products, request)
         let body = try await request.decodeJSON(ProductsRequest.self, upTo: StoreLimits.deviceRequest)
         // Anyone may read prices, and the account only decides the storefront. Answer a stale token too.
         var account: Account?
@@ -84,7 +85,7 @@ struct DeviceController: Sendable {
     }
 
     @Sendable private func purchase(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.purchases)
+        try fail(.purchases, request)
         let account = try await signedIn(request)
         let purchase = try await request.message(PurchaseRequest.self, upTo: Self.largestPurchase)
         return .message(try await store.purchase(purchase, by: account))
@@ -105,21 +106,21 @@ struct DeviceController: Sendable {
     }
 
     @Sendable private func finish(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.finish)
+        try fail(.finish, request)
         let account = try await signedIn(request)
         try await store.finish(try Self.transactionID(context), of: account)
         return Response(status: .noContent)
     }
 
     @Sendable private func restore(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.restores)
+        try fail(.restores, request)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(RestoreRequest.self, upTo: 16 << 10)
         return .message(try await store.restore(body, for: account))
     }
 
     @Sendable private func content(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        let fault = store.faults.next(.content)
+        let fault = store.faults.next(.content, account: store.knownEmail(token: request.bearerToken))
         if let fault, fault.lie == nil { throw Self.problem(fault) }
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(ContentRequest.self, upTo: 16 << 10)
@@ -131,7 +132,7 @@ struct DeviceController: Sendable {
     // MARK: Receipts
 
     @Sendable private func appReceipt(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.receipts)
+        try fail(.receipts, request)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(AppReceiptRequest.self, upTo: 16 << 10)
         return Self.bytes(try await store.appReceipt(body, for: account))
@@ -140,7 +141,7 @@ struct DeviceController: Sendable {
     @Sendable private func transactionReceipt(_ request: Request, _ context: StoreRequestContext) async throws
         -> Response
     {
-        try fail(.receipts)
+        try fail(.receipts, request)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(TransactionReceiptRequest.self, upTo: 16 << 10)
         return Self.bytes(try await store.transactionReceipt(try Self.transactionID(context), body, for: account))
@@ -153,8 +154,10 @@ struct DeviceController: Sendable {
         return try await store.accounts.account(token: token)
     }
 
-    private func fail(_ operation: Faults.Operation) throws {
-        if let fault = store.faults.next(operation) { throw Self.problem(fault) }
+    private func fail(_ operation: Faults.Operation, _ request: Request) throws {
+        if let fault = store.faults.next(operation, account: store.knownEmail(token: request.bearerToken)) {
+            throw Self.problem(fault)
+        }
     }
 
     /// The response to a request that an ordered fault fails.

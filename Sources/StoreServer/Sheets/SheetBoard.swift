@@ -36,8 +36,13 @@ final class SheetBoard: Sendable {
     private let state = Mutex(State())
     private let polls = LongPolls()
     private let now: @Sendable () -> ContinuousClock.Instant
+    private let changed: @Sendable () -> Void
 
-    init(now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
+    /// - Parameter changed: called when a sheet was posted or answered.
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant, changed: @escaping @Sendable () -> Void = {}) {
+        self.now = now
+        self.changed = changed
+    }
 
     /// Posts a question and returns its id. Drops the oldest notice or delivered answer when the board is full; returns
     /// nil when none can be dropped.
@@ -64,7 +69,24 @@ final class SheetBoard: Sendable {
             return (hasRoom, gone.keys)
         }
         polls.release(gone)
+        changed()
         return isPosted ? id : nil
+    }
+
+    /// A sheet that waits for an answer.
+    struct Waiting: Sendable {
+        var id: String
+        var question: SheetQuestion
+        var age: Duration
+    }
+
+    /// The sheets that wait for an answer, oldest first.
+    var waiting: [Waiting] {
+        let now = now()
+        let entries = state.withLock { $0.entries.filter { $0.value.end > now && $0.value.reply == nil } }
+        return entries.sorted { $0.value.number < $1.value.number }.map { id, entry in
+            Waiting(id: id, question: entry.question, age: now - (entry.end - Self.lifetime))
+        }
     }
 
     /// The question, while it has no answer and has not expired.
@@ -83,7 +105,10 @@ final class SheetBoard: Sendable {
             state.entries[id]?.reply = reply
             return true
         }
-        if isFirst { polls.release([id]) }
+        if isFirst {
+            polls.release([id])
+            changed()
+        }
         return isFirst
     }
 

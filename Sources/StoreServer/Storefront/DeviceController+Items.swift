@@ -9,10 +9,14 @@ public struct VisitDesk: Sendable {
     let board: VisitBoard
     let base: @Sendable () -> String
     let prices: ItemPriceText
+    let campaigns: Campaigns
 
     /// Creates a desk without visits.
-    /// - Parameter base: the storefront's base URL, without a trailing slash.
-    public init(base: @escaping @Sendable () -> String, prices: ItemPriceText) {
+    /// - Parameters:
+    ///   - base: the storefront's base URL, without a trailing slash.
+    ///   - campaigns: counts the views that campaigns led to.
+    public init(base: @escaping @Sendable () -> String, prices: ItemPriceText, campaigns: Campaigns) {
+        self.campaigns = campaigns
         board = VisitBoard(now: { .now })
         self.base = base
         self.prices = prices
@@ -45,6 +49,10 @@ extension DeviceController {
                 token: request.bearerToken.map(String.init) ?? "",
                 item: item.number,
                 promoted: body.productID))
+        if let campaign = body.campaign.flatMap({ Campaign($0) }) {
+            // A page is worth more than its count.
+            try? await visits.campaigns.count(campaign, of: item.number, at: store.clock.realMilliseconds)
+        }
         let price = item.price(in: storefront)
         return try .json(
             VisitDescription(
@@ -52,21 +60,38 @@ extension DeviceController {
                 name: item.text(for: ["\(storefront.language)_\(storefront.regionCode)"]).name,
                 creator: item.creator.name, price: price.map { visits.prices.text($0, in: storefront) }, amount: price,
                 isOwned: try await store.ownedItem(item.number, by: account) != nil,
-                files: try await store.files(of: [item.number], in: storefront)[item.number]))
+                files: try await store.files(of: [item.number], in: storefront)[item.number],
+                reviews: try await itemReviews(of: item, for: account, in: storefront)))
     }
 
     @Sendable func visit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         _ = try await signedIn(request)
-        let id = context.parameters.get("id") ?? ""
-        guard let visit = visits.board.visit(id), visit.token == request.bearerToken.map(String.init),
-            visit.environment == store.environment
-        else { throw StoreError(.notFound, "This page has expired.") }
+        let (id, _) = try visit(of: request, context)
         let wait = request.uri.queryParameters["wait"].flatMap { Int($0) } ?? 0
         let limit = Duration.seconds(min(max(wait, 0), Self.longestWait))
         guard let state = await visits.board.state(id, waiting: limit) else {
             throw StoreError(.notFound, "This page has expired.")
         }
         return try .json(["state": state])
+    }
+
+    /// The visit that a request names. Only the device that opened a page may use it.
+    private func visit(of request: Request, _ context: StoreRequestContext) throws -> (id: String, visit: Visit) {
+        let id = context.parameters.get("id") ?? ""
+        guard let visit = visits.board.visit(id), visit.token == request.bearerToken.map(String.init),
+            visit.environment == store.environment
+        else { throw StoreError(.notFound, "This page has expired.") }
+        return (id, visit)
+    }
+
+    @Sendable func reviewVisit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let item = try visit(of: request, context).visit.item
+        let body = try await request.decodeJSON(VisitReviewRequest.self, upTo: Self.largestReview)
+        let review = try await write(
+            stars: body.stars, title: body.title, text: body.text, about: item, by: account,
+            owns: try await store.ownedItem(item, by: account) != nil)
+        return try .json(ReviewResponse(review: ReviewDescription(review)))
     }
 
     @Sendable func library(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -90,7 +115,7 @@ extension DeviceController {
     }
 
     @Sendable func itemFile(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        let fault = store.faults.next(.content)
+        let fault = store.faults.next(.content, account: store.knownEmail(token: request.bearerToken))
         if let fault, fault.lie == nil { throw Self.problem(fault) }
         let account = try await signedIn(request)
         guard let item = context.parameters.get("id").flatMap({ Int64($0) }) else {

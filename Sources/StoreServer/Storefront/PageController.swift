@@ -1,4 +1,5 @@
 import ConsolePages
+import CornerstoreEncoding
 import Foundation
 import HTTPSupport
 import HTTPTypes

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import HTTPSupport
 import HTTPTypes
 import Hummingbird

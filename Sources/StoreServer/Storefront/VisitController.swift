@@ -1,4 +1,5 @@
 import ConsolePages
+import CornerstoreEncoding
 import Foundation
 import HTTPSupport
 import HTTPTypes
@@ -166,6 +167,7 @@ struct VisitController: Sendable {
             } else {
                 _ = try await reviews.rate(number, stars: stars, by: place.reviewer, owns: owns)
             }
+            stores.first?.changes.record(ChangeTopic(.reviews, nil))
         } catch let error as StoreError {
             let code = error.code.rawValue
             return Self.back(place, problem: Self.problems[code] == nil ? "words" : code)

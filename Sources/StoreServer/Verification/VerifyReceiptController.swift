@@ -12,12 +12,14 @@ struct VerifyReceiptController: Sendable {
     static let contentType = "application/json;charset=UTF-8"
 
     let store: Store
+    /// The log of requests; nil for none.
+    var requests: RequestLog?
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         let path = RouterPath(StoreRoute.verifyReceipt.template)
         router.on(path, method: .post, use: verify)
         for method in [HTTPRequest.Method.get, .put, .delete, .patch, .head, .options, .trace] {
-            router.on(path, method: method) { _, _ in Self.response(store.answerToOtherMethods) }
+            router.on(path, method: method) { _, _ in response(store.answerToOtherMethods) }
         }
     }
 
@@ -26,24 +28,25 @@ struct VerifyReceiptController: Sendable {
         do {
             body = try await request.boundedBody(upTo: StoreLimits.verifyReceiptRequest)
         } catch let problem as HTTPProblem where problem.status == .contentTooLarge {
-            return Self.response(store.answerToOversizedBody)
+            return response(store.answerToOversizedBody)
         } catch let problem as HTTPProblem where problem.status == .serviceUnavailable {
             throw problem
         } catch is HTTPProblem {
             // The body broke off or arrived too slowly. The rest of it cannot be a request, so close the connection.
-            var response = Self.response(store.answerToUnreadableBody)
+            var response = response(store.answerToUnreadableBody)
             response.headers[.connection] = "close"
             return response
         }
         switch store.verifyAtOnce(body.readableBytesUInt8Span) {
-        case .answer(let answer): return Self.response(answer)
-        case .later(let pending): return Self.response(await store.verify(pending))
+        case .answer(let answer): return response(answer)
+        case .later(let pending): return response(await store.verify(pending))
         }
     }
 
-    private static func response(_ answer: VerifyReceiptResponse) -> Response {
-        Response(
-            status: .ok, headers: [.contentType: contentType],
+    private func response(_ answer: VerifyReceiptResponse) -> Response {
+        requests?.verified(answer, store.environment)
+        return Response(
+            status: .ok, headers: [.contentType: Self.contentType],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.json)))
     }
 }

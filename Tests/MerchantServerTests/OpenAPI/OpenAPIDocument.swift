@@ -116,6 +116,7 @@ struct OpenAPIDocument {
         case "string": value is String
         case "boolean": isBoolean(value)
         case "integer": !isBoolean(value) && value is Int
+        case "number": !isBoolean(value) && value is Double
         case "null": value is NSNull
         default: false
         }

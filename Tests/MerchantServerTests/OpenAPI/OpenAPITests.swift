@@ -1,5 +1,6 @@
 import CornerstoreEncoding
 import Foundation
+import Merchant
 import MerchantWire
 import StoreWire
 import Testing
@@ -65,6 +66,16 @@ struct OpenAPITests {
         #expect(Set(identifiers).count == MerchantRoute.all.count)
     }
 
+    private static let settings: SettingsReport = {
+        let rate = SettingsReport.Rate(burst: 4, perSecond: 0.5)
+        return SettingsReport(
+            bundleIDs: ["b"], stores: ["apple"], asksStore: true, environments: [.production],
+            usualEnvironment: .production, joinsEnvironments: false, conflict: "family", refund: "toZero",
+            superseded: "keep", givesCreditsForTrials: true, givesCreditsForSharedCopies: true,
+            downloadsBeforeRedemption: 1, webhook: "https://example.com/hook",
+            rates: .init(address: rate, user: rate, key: rate), isBehindProxy: true, database: "SQLite")
+    }()
+
     /// What is sent over the wire, by the schema that describes it.
     static let samples: [(String, any Sendable)] = {
         let grants: [ProductGrant] = [
@@ -106,6 +117,48 @@ struct OpenAPITests {
             ("ContentList", ContentList(items: [version])),
             ("SentWebhook", SentWebhook(eventID: "e")),
             ("DeadWebhookList", DeadWebhookList(events: [dead])),
+            (
+                "WebhookEventList",
+                WebhookEventList(
+                    events: [
+                        WebhookEventSummary(
+                            eventID: "e", type: "t", state: .waiting, createdAt: 1, attempts: 2, reason: "HTTP 500",
+                            nextAttemptAt: 3, settledAt: 4)
+                    ], next: "e")
+            ),
+            (
+                "WebhookEventDescription",
+                WebhookEventDescription(
+                    event: WebhookEventSummary(eventID: "e", type: "t", state: .delivered, createdAt: 1, attempts: 1),
+                    body: "{}",
+                    attempts: [
+                        WebhookAttempt(
+                            attempt: 1, sentAt: 1, duration: 2, status: 500, answer: "No", reason: "HTTP 500",
+                            nextAttemptAt: 3)
+                    ])
+            ),
+            ("UserList", UserList(users: [UserSummary(userID: "ann", lastRedeemedAt: 1)], next: "ann")),
+            (
+                "RedemptionRecordList",
+                RedemptionRecordList(
+                    redemptions: [
+                        RedemptionRecord(
+                            purchase: "p", userID: "ann", productID: "x", transactionID: "1",
+                            originalTransactionID: "1",
+                            quantity: 1, grants: grants, purchasedAt: 1, redeemedAt: 2, expiresAt: 3, supersededAt: 4,
+                            state: .revoked, takenBack: [balance])
+                    ], next: "2-p")
+            ),
+            (
+                "APIKeyList",
+                APIKeyList(keys: [APIKeyDescription(name: "n", scopes: ["users"], createdAt: 1, revokedAt: 2)])
+            ),
+            ("APIKeyRequest", APIKeyRequest(name: "n", scopes: ["users"])),
+            (
+                "MadeAPIKey",
+                MadeAPIKey(name: "n", scopes: ["users"], key: "cmk_" + String(repeating: "a", count: 43))
+            ),
+            ("SettingsReport", settings),
             ("BooksReport", BooksReport(accounts: 1, entries: 1, outstanding: [balance], findings: ["x"])),
             (
                 "UserReport",
@@ -139,6 +192,11 @@ struct OpenAPITests {
             let place = property.map { (schema["properties"] as? [String: [String: Any]])?[$0] ?? [:] } ?? schema
             return Set(place["enum"] as? [String] ?? [])
         }
+        #expect(try words("WebhookState", nil) == Set(WebhookState.allCases.map(\.rawValue)))
+        #expect(
+            try words("RedemptionRecord", "state") == Set(RedemptionRecord.State.allCases.map(\.rawValue)))
+        #expect(try words("SettingsReport", "refund") == Set(RefundPolicy.allCases.map(\.rawValue)))
+        #expect(try words("SettingsReport", "superseded") == Set(SupersededPolicy.allCases.map(\.rawValue)))
         #expect(try words("ProductKind", nil) == Set(ProductKind.allCases.map(\.rawValue)))
         #expect(try words("LedgerEntry", "kind") == Set(LedgerEntry.Kind.allCases.map(\.rawValue)))
         #expect(try words("Entitlement", "state") == Set(Entitlement.State.allCases.map(\.rawValue)))

@@ -1,11 +1,11 @@
 import Database
 import Foundation
 import HTTPTypes
-import Merchant
 import MerchantWire
 import TestSupport
 import Testing
 
+@testable import Merchant
 @testable import MerchantServer
 
 /// Delivery out of the merchant's own database, on both engines.
@@ -146,6 +146,103 @@ struct DatabaseOutboxTests {
             #expect(try await delivery.deliverDue() == 1)
             #expect(try Self.ids(receiver) == [dead.eventID, dead.eventID, dead.eventID])
             await #expect(throws: MerchantError.self) { try await other.replayWebhook(dead.eventID) }
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `a delivered event is kept with its attempts, and can be sent again`(_ backend: Backend) async throws {
+        try await with(backend, (.internalServerError, [:]), (.ok, [:])) { [self] url, receiver, merchant, _ in
+            try await change(merchant, "one")
+            let delivery = try delivery(url, merchant)
+            let id = try #require(try await merchant.webhookEvents().events.first?.eventID)
+            #expect(try await delivery.deliverDue() == 1)
+            let failed = try await merchant.webhookEvent(id)
+            #expect(failed.event.state == .waiting && failed.event.attempts == 1 && failed.event.settledAt == nil)
+            #expect(failed.event.reason == "HTTP 500" && failed.event.nextAttemptAt == failed.attempts[0].nextAttemptAt)
+            #expect(Array(failed.body.utf8) == receiver.requests[0].body)
+            clock.advance(by: 60)
+            #expect(try await delivery.deliverDue() == 1)
+            let kept = try await merchant.webhookEvent(id)
+            #expect(kept.event.state == .delivered && kept.event.reason == nil && kept.event.nextAttemptAt == nil)
+            #expect(kept.event.settledAt == Int64(clock.now.timeIntervalSince1970 * 1_000))
+            #expect(kept.attempts.map(\.attempt) == [2, 1] && kept.attempts.map(\.status) == [200, 500])
+            #expect(kept.attempts.map(\.reason) == [nil, "HTTP 500"] && kept.attempts[0].answer == "ok")
+            #expect(kept.attempts.allSatisfy { $0.duration >= 0 })
+            #expect(kept.attempts[0].sentAt - kept.attempts[1].sentAt == 60_000)
+            #expect(try await merchant.webhookEvents(.delivered).events == [kept.event])
+            #expect(try await merchant.webhookEvents(.dead).events == [])
+
+            try await merchant.resendWebhook(id)
+            #expect(try await merchant.webhookEvents(.waiting).events.map(\.eventID) == [id])
+            #expect(try await delivery.deliverDue() == 1)
+            #expect(try Self.ids(receiver) == [id, id, id])
+            #expect(try await merchant.webhookEvent(id).attempts.map(\.attempt) == [3, 2, 1])
+            await #expect(throws: MerchantError.self) { try await merchant.resendWebhook("none") }
+            await #expect(throws: MerchantError.self) { try await merchant.webhookEvent("a\u{0}b") }
+
+            // Kept for 7 days.
+            clock.advance(by: 7 * 86_400)
+            #expect(try await merchant.pruneWebhooks() == 0)
+            clock.advance(by: 1)
+            #expect(try await merchant.pruneWebhooks() == 1)
+            #expect(try await merchant.webhookEvents().events == [])
+            await #expect(throws: MerchantError.self) { try await merchant.webhookEvent(id) }
+            #expect(
+                try await merchant.database.read {
+                    try $0.queryOne("SELECT count(*) FROM webhook_attempts")?.int(0)
+                } == 0)
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `events are listed page by page, and the oldest delivered ones removed`(_ backend: Backend) async throws {
+        try await with(backend, (.ok, [:])) { [self] _, _, merchant, _ in
+            let now = Int64(clock.now.timeIntervalSince1970 * 1_000)
+            let count = Merchant.deliveredWebhooksKept + 3
+            try await merchant.database.write { connection in
+                for number in 0..<count {
+                    try connection.execute(
+                        """
+                        INSERT INTO webhook_events (event_id, type, body, created_at, state, due_at, attempts, settled_at)
+                        VALUES ($1, 'balance.changed', '{}', $2, $3, 0, 1, $2)
+                        """,
+                        [
+                            String(format: "%08d", number), now + Int64(number),
+                            // The oldest are dead and stay.
+                            number < 2 ? "dead" : "delivered",
+                        ])
+                }
+            }
+            var ids: [String] = []
+            var before: String?
+            repeat {
+                let page = try await merchant.webhookEvents(before: before, limit: 200)
+                ids += page.events.map(\.eventID)
+                before = page.next
+            } while before != nil && ids.count <= count
+            #expect(ids.count == count && ids == ids.sorted(by: >))
+            let dead = try await merchant.webhookEvents(.dead, limit: 2)
+            #expect(dead.events.map(\.eventID) == ["00000001", "00000000"] && dead.next == nil)
+            #expect(try await merchant.pruneWebhooks() == 1)
+            #expect(try await merchant.pruneWebhooks() == 0)
+            await #expect(throws: MerchantError.self) { try await merchant.webhookEvent("00000002") }
+            #expect(try await merchant.webhookEvents(.dead).events.count == 2)
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `the newest attempts are kept, and the beginning of an answer`(_ backend: Backend) async throws {
+        try await with(backend, (.ok, [:])) { [self] _, _, merchant, _ in
+            try await change(merchant, "one")
+            let id = try #require(try await merchant.webhookEvents().events.first?.eventID)
+            let answer = WebhookAnswer(
+                sentAt: 1, duration: 2, status: 500, body: [0] + [UInt8](repeating: 0x61, count: 5_000))
+            for _ in 0..<(MerchantLimits.webhookAttempts + 2) {
+                try await merchant.outbox.settle(id, .retry(at: 3, reason: "HTTP 500"), answer, now: 4)
+            }
+            let attempts = try await merchant.webhookEvent(id).attempts
+            #expect(attempts.count == MerchantLimits.webhookAttempts && attempts.first?.attempt == 52)
+            #expect(attempts.last?.attempt == 3 && attempts[0].answer?.count == MerchantLimits.webhookAnswer - 1)
         }
     }
 

@@ -8,6 +8,7 @@ final class OutboxInMemory: WebhookOutbox {
         var event: WebhookEvent
         var dueAt: Int64?
         var outcomes: [WebhookOutcome] = []
+        var answers: [WebhookAnswer] = []
     }
 
     private let entries = Mutex<[Entry]>([])
@@ -38,11 +39,12 @@ final class OutboxInMemory: WebhookOutbox {
         }
     }
 
-    func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws {
+    func settle(_ eventID: String, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws {
         entries.withLock { entries in
             guard let index = entries.firstIndex(where: { $0.event.eventID == eventID }) else { return }
             entries[index].event.attempts += 1
             entries[index].outcomes.append(outcome)
+            entries[index].answers.append(answer)
             entries[index].dueAt = if case .retry(let at, _) = outcome { at } else { nil }
         }
         settling.yield(eventID)
@@ -76,8 +78,8 @@ final class SlowOutbox: WebhookOutbox {
         return events
     }
 
-    func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws {
-        try await base.settle(eventID, outcome, now: now)
+    func settle(_ eventID: String, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws {
+        try await base.settle(eventID, outcome, answer, now: now)
     }
 
     func nextDue() async throws -> Int64? { try await base.nextDue() }

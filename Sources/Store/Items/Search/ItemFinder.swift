@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import CornerstoreSQLite
 import Foundation
 import StoreWire

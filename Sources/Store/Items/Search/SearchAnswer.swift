@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+
 /// An answer to a search or lookup.
 public struct SearchAnswer: Sendable, Equatable {
     /// Whether the parameters were valid. The answer to invalid ones has status 400.

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import StoreWire
 
 /// The parameters that searches and lookups share, checked.

@@ -3,31 +3,31 @@ import StoreReceipts
 import StoreWire
 
 /// A receipt's contents and the result of its verification.
-struct ReceiptReport: Encodable {
+package struct ReceiptReport: Encodable {
     /// The kind of receipt; nil when the input is not recognized.
-    var kind: ReceiptInput.Kind?
+    package var kind: ReceiptInput.Kind?
     /// Whether the receipt is valid; nil when it was not verified.
-    var valid: Bool?
+    package var valid: Bool?
     /// A stable code: `ok`, `not-verified`, or a ``ReceiptRejection/Code``.
-    var reason: String
+    package var reason: String
     /// The reason for the rejection as text.
-    var detail: String?
-    var environment: String?
-    var bundleId: String?
-    var applicationVersion: String?
+    package var detail: String?
+    package var environment: String?
+    package var bundleId: String?
+    package var applicationVersion: String?
     /// The receipt's creation date, or the purchase date of a transaction receipt, such as `2018-07-15T08:25:37Z`.
-    var creationDate: String?
+    package var creationDate: String?
     /// The version of the app that the customer first got; nil when the receipt does not contain it.
-    var originalApplicationVersion: String?
+    package var originalApplicationVersion: String?
     /// The date on which the customer first got the app; nil when the receipt does not contain it.
-    var originalPurchaseDate: String?
+    package var originalPurchaseDate: String?
     /// The date on which the app receipt expires; nil when the receipt does not contain it.
-    var expirationDate: String?
+    package var expirationDate: String?
     /// The in-app purchases, with verifyReceipt's field names. Attributes without such a name have their number as the
     /// key. Fields that the receipt does not contain are missing.
-    var inApp: [[String: String]] = []
+    package var inApp: [[String: String]] = []
     /// The payload of a JWS.
-    var payload: PayloadJSON?
+    package var payload: PayloadJSON?
 
     private enum CodingKeys: String, CodingKey {
         case kind, valid, reason, detail, environment, bundleId, applicationVersion, creationDate
@@ -36,7 +36,7 @@ struct ReceiptReport: Encodable {
 
     /// Encodes the keys that every document has, with null for unknown values. The other keys are encoded only if the
     /// receipt contains them.
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)
         try container.encode(valid, forKey: .valid)
@@ -56,12 +56,14 @@ struct ReceiptReport: Encodable {
     // MARK: Creation
 
     /// Reads a receipt without verifying it.
-    init(inspecting input: ReceiptInput) {
+    package init(inspecting input: ReceiptInput) {
         self.init(reading: input)
     }
 
     /// Reads and verifies a receipt. The report of an invalid receipt contains the fields that can be read.
-    init(verifying input: ReceiptInput, by verifier: ReceiptVerifier, expecting expectation: ReceiptExpectation) async {
+    package init(verifying input: ReceiptInput, by verifier: ReceiptVerifier, expecting expectation: ReceiptExpectation)
+        async
+    {
         self.init(reading: input)
         guard valid != false else { return }
         switch kind {

@@ -1,6 +1,4 @@
-import CornerstoreEncoding
-
-/// The parameters of a request to `/search` or `/lookup`.
+/// The parameters in a URL's query, or in the body of a form.
 public struct QueryParameters: Sendable {
     private var values: [String: String] = [:]
 
@@ -17,6 +15,9 @@ public struct QueryParameters: Sendable {
             values[key] = Self.decoded(pair[name.endIndex...].dropFirst())
         }
     }
+
+    /// The names with their values.
+    public var all: [String: String] { values }
 
     /// The value with a name; nil when the request has none.
     public subscript(_ name: String) -> String? { values[name] }

@@ -2,7 +2,7 @@ import CornerstoreEncoding
 import Foundation
 
 /// The JSON payload of a JWS. It keeps all members, also those unknown to this program.
-struct PayloadJSON: Encodable {
+package struct PayloadJSON: Encodable {
     private indirect enum Value: Codable {
         case object([String: Value])
         case array([Value])
@@ -48,15 +48,15 @@ struct PayloadJSON: Encodable {
     private let value: Value
 
     /// Parses the payload; nil when the bytes are not JSON.
-    init?(bytes: [UInt8]) {
+    package init?(bytes: [UInt8]) {
         guard let value = try? JSONDecoder().decode(Value.self, from: Data(bytes)) else { return nil }
         self.value = value
     }
 
-    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
     /// The payload as indented JSON, with its members sorted by name.
-    var text: String {
+    package var text: String {
         (try? JSONEncoder.readable.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 }

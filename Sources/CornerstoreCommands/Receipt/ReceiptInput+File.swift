@@ -1,21 +1,9 @@
+import Console
 import CornerstoreEncoding
 import Foundation
 import StoreReceipts
 
-/// A receipt (binary or in Base64) or a JWS, as read from a file or standard input.
-struct ReceiptInput {
-    enum Kind: String, Encodable {
-        case app
-        case transaction
-        /// A signed transaction, renewal, notification or app transaction of StoreKit 2 and the server API.
-        case jws
-    }
-
-    /// The binary receipt, or the text of a JWS.
-    var bytes: [UInt8]
-    /// The kind of receipt; nil when the bytes are not recognized.
-    var kind: Kind?
-
+extension ReceiptInput {
     /// Reads a receipt.
     /// - Parameter path: the file's path; `-` is standard input.
     /// - Throws: ``CommandError`` when the file is empty, too large or cannot be read.
@@ -25,35 +13,6 @@ struct ReceiptInput {
         let bytes = try BoundedInput.read(path, limit: limit, what: "receipt")
         guard !bytes.isEmpty else { throw CommandError(.failed, "\(path == "-" ? "Standard input" : path) is empty.") }
         return ReceiptInput(bytes)
-    }
-
-    init(_ bytes: [UInt8]) {
-        if let kind = Self.detect(bytes) {
-            (self.bytes, self.kind) = (bytes, kind)
-            return
-        }
-        let text = bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        if Self.isJWS(text) {
-            (self.bytes, kind) = (text, .jws)
-        } else if let decoded = Base64.decoded(text.span), !decoded.isEmpty {
-            (self.bytes, kind) = (decoded, Self.detect(decoded))
-        } else {
-            (self.bytes, kind) = (bytes, nil)
-        }
-    }
-
-    private static func detect(_ bytes: [UInt8]) -> Kind? {
-        switch ReceiptKind.detect(bytes) {
-        case .app: .app
-        case .transaction: .transaction
-        case nil: nil
-        }
-    }
-
-    /// Returns whether the text has three parts, the first of which is a JSON object in Base64url.
-    private static func isJWS(_ text: [UInt8]) -> Bool {
-        text.starts(with: Array("eyJ".utf8))
-            && text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count == 3
     }
 }
 

@@ -1,0 +1,182 @@
+import ControlWire
+import CornerstoreEncoding
+public import Foundation
+public import HTTPSupport
+public import Hummingbird
+public import Logging
+import MerchantWire
+public import NIOCore
+import StoreWire
+
+/// The API of a port, which the console asks like every other client. Whatever the console does, a program can do.
+public protocol APICalls: Sendable {
+    /// Sends a request and returns the answer.
+    /// - Parameters:
+    ///   - method: the HTTP method.
+    ///   - path: the path and query.
+    ///   - json: the body; nil for none.
+    ///   - token: the bearer token; nil for none.
+    ///   - caller: the request to the console that asks.
+    func send(_ method: String, _ path: String, json: [UInt8]?, token: String?, for caller: APICaller) async throws
+        -> APIAnswer
+
+    /// Sends a `GET` whose answer is a stream.
+    func stream(_ path: String, for caller: APICaller) async throws -> Response
+}
+
+/// The request to the console on whose behalf it asks an API.
+public struct APICaller: Sendable {
+    /// The browser's connection, whose address rate limits count.
+    public var channel: any Channel
+    /// The logger with the request's id.
+    public var logger: Logger
+
+    /// Creates a caller.
+    public init(channel: any Channel, logger: Logger) { (self.channel, self.logger) = (channel, logger) }
+}
+
+/// The answer of an API.
+public struct APIAnswer: Sendable {
+    /// The status, such as 200.
+    public var status: Int
+    /// The body.
+    public var body: Data
+
+    /// Creates an answer.
+    public init(status: Int, body: Data) { (self.status, self.body) = (status, body) }
+}
+
+extension InProcessResponder: APICalls {
+    /// Answers a request with the router's routes.
+    public func send(
+        _ method: String, _ path: String, json: [UInt8]?, token: String?, for caller: APICaller
+    ) async throws -> APIAnswer {
+        let answer = try await answer(
+            method, path, json: json, token: token, headers: ConsoleAPI.fields, on: caller.channel,
+            logger: caller.logger)
+        return APIAnswer(status: answer.status, body: Data(answer.body.readableBytesView))
+    }
+
+    /// Answers a request with the router's routes.
+    public func stream(_ path: String, for caller: APICaller) async throws -> Response {
+        try await response(path, headers: ConsoleAPI.fields, on: caller.channel, logger: caller.logger)
+    }
+}
+
+/// A request that an API refused, with the sentence for people.
+struct APIProblem: Error, Equatable {
+    var status: Int
+    var code: String
+    var message: String
+}
+
+/// The APIs that the console asks, for one request of a browser.
+struct ConsoleAPI: Sendable {
+    let backends: ConsoleBackends
+    let caller: APICaller
+    /// The fields by which the audit list names who changed something.
+    static let fields = [ControlRoute.operatorField: "console"]
+
+    // MARK: The control port
+
+    /// Sends a request without a body and returns the answer.
+    /// - Throws: ``APIProblem``.
+    func ask<Answer: Decodable>(_ route: ControlRoute, as: Answer.Type = Answer.self) async throws -> Answer {
+        try await decoded(send(backends.control, route.method.rawValue, route.path, nil))
+    }
+
+    /// Sends a body to the control port and returns the answer.
+    func send<Answer: Decodable>(
+        _ route: ControlRoute, _ body: some Encodable, as: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try await decoded(
+            send(backends.control, route.method.rawValue, route.path, Array(try JSONEncoder.compact.encode(body))))
+    }
+
+    /// Sends a request whose answer is of no interest.
+    func perform(_ route: ControlRoute) async throws {
+        _ = try await send(backends.control, route.method.rawValue, route.path, nil)
+    }
+
+    /// Sends a body whose answer is of no interest.
+    func perform(_ route: ControlRoute, _ body: some Encodable) async throws {
+        _ = try await send(
+            backends.control, route.method.rawValue, route.path, Array(try JSONEncoder.compact.encode(body)))
+    }
+
+    // MARK: A device
+
+    /// Sends a request to a protocol port, as a device does.
+    func device<Answer: Decodable>(
+        _ environment: StoreEnvironment, _ route: StoreRoute, _ body: (any Encodable)? = nil, token: String? = nil,
+        as: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try await decoded(deviceAnswer(environment, route, body, token))
+    }
+
+    /// Sends a request to a protocol port whose answer is of no interest.
+    func deviceCommand(
+        _ environment: StoreEnvironment, _ route: StoreRoute, _ body: (any Encodable)? = nil, token: String?
+    ) async throws {
+        _ = try await deviceAnswer(environment, route, body, token)
+    }
+
+    private func deviceAnswer(
+        _ environment: StoreEnvironment, _ route: StoreRoute, _ body: (any Encodable)?, _ token: String?
+    ) async throws -> Data {
+        guard let port = backends.devices[environment] else {
+            throw APIProblem(status: 404, code: "not_found", message: "This console has no protocol port to ask.")
+        }
+        return try await send(
+            port, route.method.rawValue, route.path, try body.map { Array(try JSONEncoder.compact.encode($0)) },
+            token)
+    }
+
+    // MARK: The merchant
+
+    var hasMerchant: Bool { backends.merchant != nil }
+
+    /// Sends a request without a body to the merchant and returns the answer.
+    func ask<Answer: Decodable>(_ route: MerchantRoute, as: Answer.Type = Answer.self) async throws -> Answer {
+        try await decoded(merchant(route, nil))
+    }
+
+    /// Sends a body to the merchant's admin API and returns the answer.
+    func send<Answer: Decodable>(
+        _ route: MerchantRoute, _ body: (some Encodable)?, as: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try await decoded(merchant(route, try body.map { Array(try JSONEncoder.compact.encode($0)) }))
+    }
+
+    /// Sends a request to the merchant's admin API whose answer is of no interest.
+    func perform(_ route: MerchantRoute) async throws { _ = try await merchant(route, nil) }
+
+    private func merchant(_ route: MerchantRoute, _ body: [UInt8]?) async throws -> Data {
+        guard let merchant = backends.merchant else {
+            throw APIProblem(
+                status: 404, code: "not_found",
+                message: "No merchant runs beside this store. Start without --no-merchant.")
+        }
+        return try await send(merchant, route.method.rawValue, route.path, body)
+    }
+
+    // MARK: Sending
+
+    private func send(
+        _ calls: any APICalls, _ method: String, _ path: String, _ body: [UInt8]?, _ token: String? = nil
+    ) async throws -> Data {
+        let answer = try await calls.send(method, path, json: body, token: token, for: caller)
+        guard (200..<300).contains(answer.status) else {
+            guard let error = try? JSONDecoder().decode(WireError.self, from: answer.body) else {
+                throw APIProblem(
+                    status: answer.status, code: "unknown", message: "The server answered HTTP \(answer.status).")
+            }
+            throw APIProblem(status: answer.status, code: error.code.rawValue, message: error.message)
+        }
+        return answer.body
+    }
+
+    private func decoded<Answer: Decodable>(_ data: Data) throws -> Answer {
+        try JSONDecoder().decode(Answer.self, from: data)
+    }
+}

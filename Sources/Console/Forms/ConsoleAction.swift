@@ -1,0 +1,138 @@
+import ConsolePages
+import ControlWire
+import CornerstoreEncoding
+import Foundation
+import MerchantWire
+import StoreWire
+
+/// A route of an API that a form uses.
+struct RouteUse: Hashable, Sendable {
+    var method: RouteMethod
+    var template: String
+
+    /// A route of the control port.
+    static func control(_ route: ControlRoute) -> RouteUse { RouteUse(method: route.method, template: route.template) }
+    /// A route of a protocol port.
+    static func device(_ route: StoreRoute) -> RouteUse { RouteUse(method: route.method, template: route.template) }
+    /// A route of the merchant's admin API.
+    static func merchant(_ route: MerchantRoute) -> RouteUse {
+        RouteUse(method: route.method, template: route.template)
+    }
+}
+
+/// What a form does: which routes it uses, and which page it returns to.
+struct ConsoleAction: Sendable {
+    /// The path after the environment, with the names of parameters in braces.
+    var path: String
+    /// The routes that the form may use.
+    var routes: Set<RouteUse>
+    /// The page that shows the form again when it is refused, with the same parameters.
+    var page: String
+    /// What the form changes, for the question before a change of production; nil for a form that changes nothing.
+    var change: String?
+    /// The largest body, in bytes.
+    var limit = 64 << 10
+    /// Does it.
+    var perform: @Sendable (ActionRequest) async throws -> ActionOutcome
+}
+
+/// A form that was sent.
+struct ActionRequest: Sendable {
+    /// The page's request, whose query is empty.
+    var page: PageRequest
+    /// The values of the form.
+    var form: QueryParameters
+
+    var environment: StoreEnvironment { page.environment }
+    var api: ConsoleAPI { page.api }
+
+    /// The trimmed text of a field; nil when it is empty.
+    func text(_ name: String) -> String? {
+        form[name]?.trimmingCharacters(in: .whitespacesAndNewlines).nonEmpty
+    }
+
+    /// The trimmed text of a field.
+    /// - Throws: ``FormProblem`` that names the field when it is empty.
+    func required(_ name: String, _ label: String) throws -> String {
+        guard let text = text(name) else { throw FormProblem(name, "“\(label)” is empty. Fill it in.") }
+        return text
+    }
+
+    /// Whether a field is on.
+    func isOn(_ name: String) -> Bool { form[name] != nil }
+
+    /// The number in a field.
+    func number(_ name: String, _ label: String, _ range: ClosedRange<Int>, otherwise: Int) throws -> Int {
+        guard let text = text(name) else { return otherwise }
+        guard let number = Int(text), range.contains(number) else {
+            throw FormProblem(name, "“\(label)” must be a number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+}
+
+/// A value of a form that cannot be right, with the name of its field.
+struct FormProblem: Error {
+    var field: String
+    var message: String
+
+    init(_ field: String, _ message: String) { (self.field, self.message) = (field, message) }
+}
+
+/// What follows a form.
+enum ActionOutcome: Sendable {
+    /// Back to a page of the environment, with a sentence about what was done.
+    case done(String, message: String)
+    /// A page of its own, such as one with a password that is shown once.
+    case page(ConsolePage)
+}
+
+/// A page: its path after the environment, with the names of parameters in braces, and who makes it.
+struct PageRoute: Sendable {
+    var path: String
+    var area: ConsoleArea
+    /// The topics whose changes concern the page.
+    var topics: [ConsoleTopic] = []
+    var make: @Sendable (PageRequest) async throws -> ConsolePage
+}
+
+/// What the stream of changes names.
+enum ConsoleTopic: String, Sendable, CaseIterable {
+    case transactions, attempts, accounts, clock, faults, offers
+    case catalog, content, reviews, feeds, sheets, requests, audit
+
+    /// The topic's name in the stream. The first six are those of an environment.
+    func name(_ environment: StoreEnvironment) -> String {
+        switch self {
+        case .transactions, .attempts, .accounts, .clock, .faults, .offers: "\(environment.name).\(rawValue)"
+        default: rawValue
+        }
+    }
+}
+
+/// The places of the navigation.
+enum ConsoleArea: String, Sendable, CaseIterable {
+    case overview, products, customers, transactions, content, clock, notifications, inspector, merchant, settings,
+        snippets
+
+    var title: String {
+        switch self {
+        case .clock: "Clock & faults"
+        case .content: "Content & review"
+        default: rawValue.prefix(1).uppercased() + rawValue.dropFirst()
+        }
+    }
+
+    /// The path after the environment.
+    var path: String { self == .overview ? "" : rawValue }
+
+    /// The letter that leads there after `g`.
+    var key: String {
+        switch self {
+        case .content: "r"
+        case .clock: "f"
+        case .snippets: "x"
+        default: String(rawValue.prefix(1))
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import Synchronization
+
+/// What the console remembers between requests: sums for ten seconds, and what the checklist saw.
+final class ConsoleMemory: Sendable {
+    private struct Entry {
+        var value: any Sendable
+        var end: Double
+    }
+
+    private let entries = Mutex<[String: Entry]>([:])
+    private let inspected = Mutex(false)
+    private let now: @Sendable () -> Date
+
+    init(now: @escaping @Sendable () -> Date) { self.now = now }
+
+    /// Whether somebody inspected a genuine receipt.
+    var hasInspected: Bool {
+        get { inspected.withLock { $0 } }
+        set { inspected.withLock { $0 = newValue } }
+    }
+
+    /// A value that was made less than ten seconds ago, or a new one.
+    func value<Value: Sendable>(_ key: String, _ make: () async throws -> Value) async rethrows -> Value {
+        let time = now().timeIntervalSince1970
+        let known = entries.withLock { $0[key].flatMap { $0.end > time && $0.end < time + 11 ? $0.value : nil } }
+        if let known = known as? Value { return known }
+        let value = try await make()
+        entries.withLock { entries in
+            if entries.count > 200 { entries = [:] }
+            entries[key] = Entry(value: value, end: time + 10)
+        }
+        return value
+    }
+
+    /// Forgets the sums, because a form changed something.
+    func forget() { entries.withLock { $0 = [:] } }
+}

@@ -1,0 +1,98 @@
+import ConsolePages
+import ControlWire
+import Foundation
+import MerchantWire
+import StoreWire
+
+/// Webhooks that could not be delivered, the log of requests, and payment sheets that wait.
+enum NotificationPages {
+    static let routes = [
+        PageRoute(path: "notifications", area: .notifications, topics: [.requests, .sheets], make: make),
+        PageRoute(path: "webhooks/{event}", area: .notifications, topics: [.transactions], make: WebhookParts.one),
+    ]
+
+    static let actions = [
+        ConsoleAction(
+            path: "webhooks/send", routes: [.merchant(.resendWebhook(""))], page: "notifications",
+            change: "send a webhook again"
+        ) { action in
+            try await action.api.perform(MerchantRoute.resendWebhook(try action.required("event", "Event")))
+            return .done("notifications", message: "The webhook is sent again.")
+        },
+        ConsoleAction(
+            path: "webhooks/test", routes: [.merchant(.testWebhook)], page: "notifications",
+            change: "send a test event"
+        ) { action in
+            let sent: SentWebhook = try await action.api.ask(MerchantRoute.testWebhook)
+            return .done("notifications", message: "The test event \(sent.eventID) is on its way.")
+        },
+    ]
+
+    @Sendable private static func make(_ request: PageRequest) async throws -> ConsolePage {
+        var page = ConsolePage("Notifications")
+        if request.api.hasMerchant { page.sections.append(try await WebhookParts.section(request)) }
+        if let sheets: [ControlAPI.WaitingSheet] = try? await request.api.ask(.sheets) {
+            page.sections.append(self.sheets(request, sheets))
+        }
+        let before = request.filter("before").flatMap { Int($0) }
+        if let log: [ControlAPI.LoggedRequest] = try? await request.api.ask(.requests(before: before, limit: 50)) {
+            page.sections.append(requests(request, log, isFirst: before == nil))
+        }
+        page.commands = [
+            ConsoleCode("Send a test event", "cornerstore merchant webhooks test"),
+            ConsoleCode("Dead webhooks", "cornerstore merchant webhooks dead"),
+            ConsoleCode("Requests", request.curl(.requests(limit: 50))),
+        ]
+        return page
+    }
+
+    private static func sheets(_ request: PageRequest, _ sheets: [ControlAPI.WaitingSheet]) -> ConsoleSection {
+        var section = ConsoleSection("sheets", "Payment sheets that wait", isLive: true)
+        var table = ConsoleTable(
+            "Open sheets",
+            [ConsoleColumn("Sheet"), ConsoleColumn("Kind"), ConsoleColumn("Customer"), ConsoleColumn("Waits since")],
+            nothing: "Questions that devices ask on a web page stand here.")
+        for sheet in sheets.prefix(50) {
+            table.add([
+                ConsoleCell(sheet.title, link: request.api.backends.addresses.base("control") + sheet.path),
+                ConsoleCell(sheet.kind), ConsoleCell(sheet.account ?? "—"),
+                ConsoleCell(Moments.span(UInt64(max(0, sheet.age)))),
+            ])
+        }
+        section.table = table
+        return section
+    }
+
+    private static func requests(
+        _ request: PageRequest, _ log: [ControlAPI.LoggedRequest], isFirst: Bool
+    ) -> ConsoleSection {
+        var section = ConsoleSection(
+            "requests", "Requests",
+            text:
+                "The last verifyReceipt requests and refused requests, without bodies. They are kept while the server runs.",
+            isLive: isFirst)
+        var table = ConsoleTable(
+            "Requests, newest first",
+            [
+                ConsoleColumn("When"), ConsoleColumn("Request"), ConsoleColumn("Store"), ConsoleColumn("Status"),
+                ConsoleColumn("Reason"),
+            ],
+            nothing: "verifyReceipt requests and refused requests will stand here.")
+        for entry in log.prefix(50) {
+            let isBad = entry.status >= 400 || (entry.receiptStatus ?? 0) != 0
+            table.add([
+                request.moments.cell(entry.date), ConsoleCell("\(entry.method) \(entry.route)"),
+                ConsoleCell(entry.environment ?? "—"),
+                ConsoleCell(
+                    entry.receiptStatus.map { "\(entry.status), receipt \($0)" } ?? "\(entry.status)",
+                    tone: isBad ? .bad : .good),
+                ConsoleCell(entry.code ?? "—", note: entry.reason),
+            ])
+        }
+        if log.count == 50, let last = log.last {
+            table.next = request.link("notifications", [("before", "\(last.number)")]) + "#requests"
+        }
+        section.table = table
+        return section
+    }
+}

@@ -1,0 +1,73 @@
+import ConsolePages
+import ControlWire
+import CornerstoreEncoding
+import Foundation
+import StoreWire
+
+/// A request for a page, with what every page needs.
+struct PageRequest: Sendable {
+    var environment: StoreEnvironment
+    /// The values of the parameters in the path.
+    var parameters: [String: String]
+    /// The query of the address; empty when the page is shown again after a refused form.
+    var query: QueryParameters
+    /// What the console asks.
+    var api: ConsoleAPI
+    /// The store's clock.
+    var clock: ControlAPI.Clock
+    /// The apps of the store.
+    var apps: [ControlAPI.App]
+    /// What several requests remember together.
+    var memory: ConsoleMemory
+
+    /// The app to show; nil for all.
+    var app: String? { query["app"].flatMap { name in apps.first { $0.bundleId == name }?.bundleId } }
+
+    /// A parameter of the path.
+    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+    /// The trimmed text of a filter; nil when it is empty.
+    func filter(_ name: String) -> String? {
+        query[name]?.trimmingCharacters(in: .whitespacesAndNewlines).prefix(200).nonEmpty
+    }
+
+    /// The address of a page of this environment, with the app's filter.
+    /// - Parameter path: percent-encoded, without the environment.
+    func link(_ path: String, _ pairs: [(String, String?)] = [], keepsApp: Bool = true) -> String {
+        let all = (keepsApp ? [("app", app)] : []) + pairs
+        let text = all.compactMap { name, value in value.map { "\(name)=\($0.percentEncoded)" } }.joined(separator: "&")
+        return action(path) + (text.isEmpty ? "" : "?" + text)
+    }
+
+    /// The address that a form of this environment is sent to.
+    func action(_ path: String) -> String { "/\(environment.name)" + (path.isEmpty ? "" : "/" + path) }
+
+    /// The option of a command that names production.
+    var flag: String { environment == .production ? " --environment production" : "" }
+
+    /// The `curl` line of a request to the control port.
+    func curl(_ route: ControlRoute, _ body: String? = nil) -> String {
+        Self.curl(route.method, api.backends.addresses.base("control") + route.path, body)
+    }
+
+    static func curl(_ method: RouteMethod, _ url: String, _ body: String?, key: String? = nil) -> String {
+        var line = "curl -sS"
+        if method != .get { line += " -X \(method.rawValue)" }
+        if let key { line += " -H 'Authorization: Bearer \(key)'" }
+        if let body { line += " -H 'Content-Type: application/json' -d '\(body.replacing("'", with: "'\\''"))'" }
+        return line + " '\(url)'"
+    }
+}
+
+extension StringProtocol {
+    /// The text; nil when it is empty.
+    var nonEmpty: String? { isEmpty ? nil : String(self) }
+}
+
+extension String {
+    /// The text as one word of a shell.
+    var shellWord: String {
+        utf8.allSatisfy { ASCIICharacters.alphanumeric.adding("-_.@:/+=,").contains($0) } && !isEmpty
+            ? self : "'" + replacing("'", with: "'\\''") + "'"
+    }
+}

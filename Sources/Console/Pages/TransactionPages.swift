@@ -1,0 +1,305 @@
+import ConsolePages
+import ControlWire
+import CornerstoreEncoding
+import Foundation
+import StoreWire
+
+/// The ledger: the list, the attempts, one transaction with everything about it, and the refund.
+enum TransactionPages {
+    static let routes = [
+        PageRoute(path: "transactions", area: .transactions, topics: [.transactions], make: list),
+        PageRoute(path: "attempts", area: .transactions, topics: [.attempts], make: attempts),
+        PageRoute(path: "transactions/{id}", area: .transactions, topics: [.transactions], make: one),
+        PageRoute(path: "transactions/{id}/refund", area: .transactions, make: refundQuestion),
+    ]
+
+    static let actions: [ConsoleAction] = [
+        // The page of the form asks already, so a change of production is not asked about twice.
+        ConsoleAction(
+            path: "transactions/{id}/refund", routes: [.control(.refund(.sandbox, id: ""))],
+            page: "transactions/{id}/refund", perform: refund)
+    ]
+
+    // MARK: Lists
+
+    /// The filters of an address.
+    static func filter(_ request: PageRequest) -> LedgerFilter {
+        LedgerFilter(
+            bundle: request.app, product: request.filter("product"), kind: request.filter("kind"),
+            state: request.filter("state").flatMap(LedgerFilter.State.init(rawValue:)),
+            from: request.filter("from").map { day($0) }, until: request.filter("until").map { day($0) },
+            account: request.filter("account"))
+    }
+
+    /// A day as an instant: `2026-01-31` is its beginning.
+    private static func day(_ text: String) -> String { text.count == 10 ? text + "T00:00:00Z" : text }
+
+    private static func pairs(_ request: PageRequest) -> [(String, String?)] {
+        ["product", "kind", "state", "from", "until", "account"].map { ($0, request.filter($0)) }
+    }
+
+    @Sendable private static func list(_ request: PageRequest) async throws -> ConsolePage {
+        let filter = filter(request)
+        let found: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
+            .transactions(request.environment, filter, before: request.filter("before"), limit: 50))
+        var page = ConsolePage("Transactions")
+        var section = ConsoleSection("list", "Ledger", isLive: request.query["before"] == nil)
+        section.filter = filterForm(request)
+        var table = LedgerParts.table(found.rows, request, caption: "Transactions, newest first")
+        let isFiltered = pairs(request).contains { $0.1 != nil } || request.app != nil
+        if isFiltered {
+            table.nothing =
+                found.next == nil
+                ? "No transaction matches." : "None of the newest 20,000 transactions matches."
+            table.command = nil
+        }
+        table.next = found.next.map { request.link("transactions", pairs(request) + [("before", $0)]) }
+        if found.rows.count < 50, found.next != nil { table.nextLabel = "Look further" }
+        if request.query["before"] != nil { table.first = request.link("transactions", pairs(request)) }
+        section.table = table
+        section.links = [
+            ConsoleLink("Failed attempts", request.link("attempts")),
+            ConsoleLink("CSV", request.link("transactions.csv", pairs(request))),
+            ConsoleLink("JSON", request.link("transactions.json", pairs(request))),
+        ]
+        page.sections = [section]
+        page.commands = [
+            ConsoleCode("Command", command(request)),
+            ConsoleCode("Control port", request.curl(.transactions(request.environment, filter, limit: 50))),
+        ]
+        return page
+    }
+
+    private static func command(_ request: PageRequest) -> String {
+        var line = "cornerstore transaction list"
+        if let app = request.app { line += " --app \(app.shellWord)" }
+        if let account = request.filter("account") { line += " --account \(account.shellWord)" }
+        return line + request.flag
+    }
+
+    private static func filterForm(_ request: PageRequest) -> ConsoleForm {
+        func option(_ field: String, _ value: String, _ label: String) -> ConsoleOption {
+            ConsoleOption(value, label, isChosen: (request.filter(field) ?? "") == value)
+        }
+        let kinds = ProductKind.allCases.map(\.rawValue) + ["item"]
+        return ConsoleForm(
+            action: request.action("transactions"), method: "get",
+            fields: [
+                ConsoleField("account", "Customer", .search, value: request.filter("account") ?? ""),
+                ConsoleField("product", "Product", .search, value: request.filter("product") ?? ""),
+                ConsoleField(
+                    "kind", "Kind", .choice,
+                    options: [option("kind", "", "All")] + kinds.map { option("kind", $0, LedgerParts.kind($0)) }),
+                ConsoleField(
+                    "state", "State", .choice,
+                    options: [option("state", "", "All")]
+                        + LedgerFilter.State.allCases.map {
+                            option("state", $0.rawValue, $0.rawValue.prefix(1).uppercased() + $0.rawValue.dropFirst())
+                        }),
+                ConsoleField("from", "From", value: request.filter("from") ?? "", hint: "2026-01-31"),
+                ConsoleField("until", "Until", value: request.filter("until") ?? "", hint: "2026-02-01"),
+            ], hidden: request.app.map { [ConsoleHidden("app", $0)] } ?? [], button: "Filter", isLine: true)
+    }
+
+    @Sendable private static func attempts(_ request: PageRequest) async throws -> ConsolePage {
+        let state = request.filter("state").flatMap(ControlAPI.Attempt.State.init(rawValue:))
+        let filter = AttemptFilter(bundle: request.app, state: state, account: request.filter("account"))
+        let found: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
+            .attempts(request.environment, filter, before: request.filter("before"), limit: 50))
+        var page = ConsolePage("Failed attempts")
+        page.trail = [ConsoleLink("Transactions", request.link("transactions"))]
+        var section = ConsoleSection("list", "Attempts", isLive: request.query["before"] == nil)
+        section.filter = ConsoleForm(
+            action: request.action("attempts"), method: "get",
+            fields: [
+                ConsoleField("account", "Customer", .search, value: request.filter("account") ?? ""),
+                ConsoleField(
+                    "state", "Result", .choice,
+                    options: [ConsoleOption("", "Not bought at once")]
+                        + ControlAPI.Attempt.State.allCases.map {
+                            ConsoleOption($0.rawValue, $0.rawValue, isChosen: $0 == state)
+                        }),
+            ], hidden: request.app.map { [ConsoleHidden("app", $0)] } ?? [], button: "Filter", isLine: true)
+        var table = LedgerParts.table(found.rows, request)
+        table.next = found.next.map {
+            request.link(
+                "attempts", [("state", state?.rawValue), ("account", request.filter("account")), ("before", $0)])
+        }
+        section.table = table
+        page.sections = [section]
+        page.commands = [
+            ConsoleCode("Control port", request.curl(.attempts(request.environment, filter, limit: 50)))
+        ]
+        return page
+    }
+
+    // MARK: One transaction
+
+    @Sendable private static func one(_ request: PageRequest) async throws -> ConsolePage {
+        let detail: ControlAPI.TransactionDetail = try await request.api.ask(
+            .transaction(request.environment, id: request.parameter("id")))
+        let row = detail.transaction
+        var page = ConsolePage("Transaction \(row.transactionId)")
+        page.trail = [ConsoleLink("Transactions", request.link("transactions"))]
+        page.sections = [fields(request, detail)]
+        if let purchase = detail.purchase { page.sections.append(payment(request, purchase)) }
+        var chain = ConsoleSection("chain", "Chain", isLive: true)
+        chain.table = LedgerParts.table(
+            detail.chain, request, caption: "The transactions with the same original transaction, newest first")
+        page.sections.append(chain)
+        page.sections.append(deliveries(request, detail))
+        let id = row.transactionId.shellWord
+        page.commands = [
+            ConsoleCode("Refund", "cornerstore transaction refund \(id)\(request.flag)"),
+            ConsoleCode(
+                "Control port", request.curl(.transaction(request.environment, id: row.transactionId))),
+            ConsoleCode(
+                "Its receipt", request.curl(.transactionReceipt(request.environment, id: row.transactionId))),
+        ]
+        return page
+    }
+
+    private static func fields(_ request: PageRequest, _ detail: ControlAPI.TransactionDetail) -> ConsoleSection {
+        let row = detail.transaction
+        var section = ConsoleSection("fields", row.name ?? row.productId, isLive: true)
+        let (state, tone) = LedgerParts.stateWord(row)
+        let customer = detail.email ?? row.accountId
+        section.facts = [
+            ConsoleFact("State", state, tone: tone),
+            ConsoleFact("Customer", customer, link: request.link("customers/\(customer.percentEncoded)")),
+            ConsoleFact("Amount", "\(row.price) \(row.currency)", note: "What was paid, for all of the quantity."),
+            ConsoleFact(
+                "Product", row.productId,
+                link: row.item == nil
+                    ? request.link("products/\(row.bundleId.percentEncoded)/\(row.productId.percentEncoded)") : nil),
+            ConsoleFact("Kind", LedgerParts.kind(row.kind)), ConsoleFact("Quantity", "\(row.quantity)"),
+            ConsoleFact("App", row.bundleId.isEmpty ? "The storefront" : row.bundleId),
+            ConsoleFact("Storefront", detail.storefront),
+            request.moments.fact("Purchased", row.purchaseDate, note: "purchase_date"),
+            request.moments.fact("First purchased", detail.originalPurchaseDate, note: "original_purchase_date"),
+            request.moments.fact("Finished", row.finishedDate, note: "when the app finished it", absent: "not yet"),
+            ConsoleFact("Transaction", row.transactionId, note: "transaction_id", isID: true),
+            ConsoleFact("Original transaction", row.originalTransactionId, note: "original_transaction_id", isID: true),
+            ConsoleFact("Item id", "\(detail.itemId)", note: "the product's number"),
+        ]
+        func add(_ name: String, _ value: String?, _ note: String? = nil, isID: Bool = false) {
+            if let value { section.facts.append(ConsoleFact(name, value, note: note, isID: isID)) }
+        }
+        if let date = row.expiresDate {
+            section.facts.append(request.moments.fact("Expires", date, note: "expires_date"))
+        }
+        if let date = row.revocationDate {
+            section.facts.append(request.moments.fact("Refunded", date, note: "cancellation_date"))
+        }
+        add("Refund's reason", row.revocationReason)
+        add("Web order line item", detail.webOrderLineItemId.map(String.init), "web_order_line_item_id")
+        add("Subscription group", detail.subscriptionGroupId)
+        add("Offer", detail.offer)
+        add("Promotional offer", detail.promotionalOfferId, "promotional_offer_id")
+        add("applicationUsername", detail.applicationUsername, "what the app said about its own user", isID: true)
+        add("Version of the item", detail.itemVersion)
+        if row.revocationDate == nil {
+            section.links.append(
+                ConsoleLink("Refund…", request.link("transactions/\(row.transactionId.percentEncoded)/refund")))
+        }
+        if row.item == nil {
+            section.links += [
+                ConsoleLink("Inspect the app receipt", request.link("inspector", [("transaction", row.transactionId)])),
+                ConsoleLink(
+                    "Inspect the transaction receipt",
+                    request.link("inspector", [("transaction", row.transactionId), ("kind", "transaction")])),
+            ]
+        }
+        return section
+    }
+
+    private static func payment(_ request: PageRequest, _ attempt: ControlAPI.Attempt) -> ConsoleSection {
+        var section = ConsoleSection("payment", "Payment", isLive: true)
+        section.facts = [
+            ConsoleFact("Result", attempt.state.rawValue),
+            ConsoleFact("Amount", "\(attempt.amount) \(attempt.currency)"),
+            ConsoleFact("Payment reference", attempt.paymentReference ?? "—", isID: attempt.paymentReference != nil),
+            ConsoleFact("Idempotency key", attempt.key.uuidString.lowercased(), isID: true),
+            request.moments.fact("Asked", attempt.createdDate),
+        ]
+        return section
+    }
+
+    private static func deliveries(_ request: PageRequest, _ detail: ControlAPI.TransactionDetail) -> ConsoleSection {
+        var section = ConsoleSection("deliveries", "Deliveries", isLive: true)
+        var table = ConsoleTable(
+            "Devices that restored it",
+            [
+                ConsoleColumn("Transaction"), ConsoleColumn("Device"), ConsoleColumn("Restored"),
+                ConsoleColumn("Finished"),
+            ],
+            nothing: "Devices that restore this purchase stand here.")
+        for delivery in detail.deliveries.prefix(50) {
+            table.add([
+                ConsoleCell(delivery.transactionId, isID: true), ConsoleCell(delivery.deviceId, isID: true),
+                request.moments.cell(delivery.restoredDate), request.moments.cell(delivery.finishedDate),
+            ])
+        }
+        section.table = table
+        return section
+    }
+
+    // MARK: Refund
+
+    @Sendable private static func refundQuestion(_ request: PageRequest) async throws -> ConsolePage {
+        let detail: ControlAPI.TransactionDetail = try await request.api.ask(
+            .transaction(request.environment, id: request.parameter("id")))
+        let row = detail.transaction
+        let path = "transactions/\(row.transactionId.percentEncoded)"
+        var page = ConsolePage("Refund \(row.price) \(row.currency)?")
+        page.trail = [
+            ConsoleLink("Transactions", request.link("transactions")),
+            ConsoleLink(row.transactionId, request.link(path)),
+        ]
+        var section = ConsoleSection("refund", row.name ?? row.productId)
+        let deliveries = detail.deliveries.count + 1
+        section.text =
+            "\(detail.email ?? row.accountId) gets back \(row.price) \(row.currency). "
+            + (deliveries == 1 ? "1 delivery is revoked" : "\(deliveries) deliveries are revoked")
+            + ": the app no longer finds the purchase in its receipt, and a merchant that listens takes back what it gave."
+        if request.environment == .production {
+            section.warning = "This is production: a real customer gets the money back."
+        }
+        if row.revocationDate != nil {
+            section.text = "This purchase was refunded already, on \(Moments.text(row.revocationDate ?? ""))."
+        } else {
+            section.forms = [
+                ConsoleForm(
+                    action: request.action(path + "/refund"),
+                    fields: [
+                        ConsoleField(
+                            "reason", "Reason", .choice,
+                            options: [
+                                ConsoleOption("other", "Another reason"),
+                                ConsoleOption("app", "An issue with the app"),
+                            ])
+                    ], button: "Refund \(row.price) \(row.currency)", tone: .bad, cancel: request.link(path))
+            ]
+        }
+        page.sections = [section]
+        page.commands = [
+            ConsoleCode("Command", "cornerstore transaction refund \(row.transactionId.shellWord)\(request.flag)"),
+            ConsoleCode(
+                "Control port",
+                request.curl(.refund(request.environment, id: row.transactionId), #"{"reason":"other"}"#)),
+        ]
+        return page
+    }
+
+    @Sendable private static func refund(_ action: ActionRequest) async throws -> ActionOutcome {
+        let id = action.page.parameter("id")
+        let refunded: ControlAPI.Refunded = try await action.api.send(
+            .refund(action.environment, id: id), ControlAPI.Refund(reason: action.text("reason")))
+        let count = max(refunded.transactions.count, 1)
+        return .done(
+            "transactions/\(id.percentEncoded)",
+            message:
+                "Refunded \(refunded.amount) \(refunded.currency); \(count == 1 ? "1 delivery" : "\(count) deliveries") revoked."
+        )
+    }
+}

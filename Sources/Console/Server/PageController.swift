@@ -1,0 +1,221 @@
+import ConsolePages
+import ControlWire
+import CornerstoreEncoding
+import Foundation
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StoreWire
+
+/// Serves the pages of both environments and takes their forms.
+struct PageController: Sendable {
+    let pages: PageMaker
+    let sessions: ConsoleSessions
+    let backends: ConsoleBackends
+    let configuration: ConsoleConfiguration
+    let memory: ConsoleMemory
+
+    /// All pages.
+    static let routes: [PageRoute] =
+        [OverviewPage.route] + ProductPages.routes + CustomerPages.routes + BuyPage.routes + TransactionPages.routes
+        + ManagedPages.routes + ContentPages.routes + ClockPages.routes + NotificationPages.routes
+        + InspectorPage.routes
+        + MerchantPages.routes + SettingsPages.routes + SearchPage.routes
+
+    /// All forms that change something or need a body.
+    static let actions: [ConsoleAction] =
+        OverviewPage.actions + CustomerPages.actions + BuyPage.actions + TransactionPages.actions
+        + ManagedPages.actions + ContentPages.actions + ClockPages.actions + NotificationPages.actions
+        + InspectorPage.actions
+        + MerchantPages.actions + SettingsPages.actions
+
+    func addRoutes(to router: Router<ConsoleRequestContext>) {
+        router.get("/") { _, _ in Self.redirect("/sandbox") }
+        router.get("/console/events") { request, context in
+            // A page of another origin can open a stream, though not read it, and would take a place.
+            guard request.headers[.secFetchSite] ?? "same-origin" == "same-origin" else {
+                throw HTTPProblem(.forbidden, code: "forbidden", message: "The stream is for the console's own pages.")
+            }
+            var response = try await backends.control.stream(
+                ControlRoute.events.path, for: APICaller(channel: context.channel, logger: context.logger))
+            response.headers[.cacheControl] = "no-store"
+            return response
+        }
+        for route in Self.routes {
+            router.get(Self.pattern(route.path)) { incoming, context in
+                let page = try await request(incoming, context, route.path)
+                var content = try await route.make(page)
+                if let note = page.query["note"].flatMap(sessions.message) { content.message = note }
+                return try answer(content, page, route, context)
+            }
+        }
+        for action in Self.actions {
+            router.post(Self.pattern(action.path)) { request, context in try await take(action, request, context) }
+        }
+        ExportController(controller: self).addRoutes(to: router)
+    }
+
+    static func pattern(_ path: String) -> RouterPath {
+        RouterPath("/{environment}" + (path.isEmpty ? "" : "/" + path))
+    }
+
+    private static func redirect(_ path: String) -> Response {
+        Response(status: .seeOther, headers: [.location: path])
+    }
+
+    // MARK: Requests
+
+    /// The request with what every page needs.
+    /// - Throws: ``HTTPProblem`` 404 for an unknown environment, ``APIProblem``.
+    func request(
+        _ request: Request, _ context: ConsoleRequestContext, _ path: String, isForm: Bool = false
+    ) async throws -> PageRequest {
+        guard let name = context.parameters.get("environment"), let environment = StoreEnvironment(name: name),
+            name == environment.name
+        else { throw HTTPProblem(.notFound, code: "not_found", message: "There is nothing at this address.") }
+        var parameters: [String: String] = [:]
+        for part in path.split(separator: "/") where part.hasPrefix("{") {
+            let key = part.dropFirst().dropLast()
+            parameters[String(key)] = context.parameters.get(String(key))?.removingPercentEncoding ?? ""
+        }
+        let api = ConsoleAPI(
+            backends: backends, caller: APICaller(channel: context.channel, logger: context.logger))
+        async let clock: ControlAPI.Clock = api.ask(.clock(environment))
+        async let apps: [ControlAPI.App] = api.ask(.apps)
+        return PageRequest(
+            environment: environment, parameters: parameters,
+            query: QueryParameters(query: isForm ? "" : request.uri.query ?? ""), api: api, clock: try await clock,
+            apps: try await apps, memory: memory)
+    }
+
+    // MARK: Forms
+
+    private func take(
+        _ action: ConsoleAction, _ request: Request, _ context: ConsoleRequestContext
+    ) async throws -> Response {
+        let body = try await request.boundedBody(upTo: action.limit)
+        let form = QueryParameters(query: String(buffer: body))
+        let page = try await self.request(request, context, action.path, isForm: true)
+        guard sessions.accepts(form["token"] ?? "", context.cookie, action: request.uri.path) else {
+            return try await again(
+                action, page, form, request, context, status: .forbidden,
+                FormProblem(
+                    "", "This form is from another session, or from before the server's last start. Send it again."))
+        }
+        if let change = action.change, page.environment == .production, form["confirm"] != "yes" {
+            return try answer(
+                Self.question(change, form, request.uri.path, page), page, nil, context)
+        }
+        do {
+            let outcome = try await action.perform(ActionRequest(page: page, form: form))
+            memory.forget()
+            switch outcome {
+            case .done(let path, let message):
+                return Self.redirect(page.link(path, [("note", sessions.keep(message))], keepsApp: false))
+            case .page(let content):
+                return try answer(content, page, Self.routes.first { $0.path == action.page }, context)
+            }
+        } catch let problem as FormProblem {
+            return try await again(action, page, form, request, context, status: .unprocessableContent, problem)
+        } catch let problem as APIProblem {
+            let status: HTTPResponse.Status = problem.status >= 500 ? .badGateway : .unprocessableContent
+            return try await again(
+                action, page, form, request, context, status: status, FormProblem("", problem.message))
+        }
+    }
+
+    /// The page of a refused form, with what was typed and what was wrong.
+    private func again(
+        _ action: ConsoleAction, _ page: PageRequest, _ form: QueryParameters, _ request: Request,
+        _ context: ConsoleRequestContext, status: HTTPResponse.Status, _ problem: FormProblem
+    ) async throws -> Response {
+        guard let route = Self.routes.first(where: { $0.path == action.page }) else {
+            throw HTTPProblem(status, code: "refused", message: problem.message)
+        }
+        var content = try await route.make(page)
+        content.fill(action: request.uri.path, problem: problem.message, field: problem.field) { form[$0] }
+        content.problem = problem.message
+        content.requestID = context.requestID
+        return try answer(content, page, route, context, status: status)
+    }
+
+    /// The question before a change of production. It keeps what was typed, except passwords.
+    private static func question(
+        _ change: String, _ form: QueryParameters, _ path: String, _ page: PageRequest
+    ) -> ConsolePage {
+        var content = ConsolePage("Change production?")
+        var section = ConsoleSection("sure", "You are about to \(change)")
+        section.warning = "This is production: customers see the change."
+        let kept = form.all.filter { !["token", "confirm", "password"].contains($0.key) }.sorted { $0.key < $1.key }
+        section.facts = kept.filter { $0.key != "key" && !$0.value.isEmpty }.prefix(20)
+            .map { ConsoleFact($0.key, String($0.value.prefix(200))) }
+        section.forms = [
+            ConsoleForm(
+                action: path,
+                fields: form["password"] == nil ? [] : [ConsoleField("password", "Password", .password)],
+                hidden: kept.map { ConsoleHidden($0.key, $0.value) } + [ConsoleHidden("confirm", "yes")],
+                button: "Yes, \(change)", tone: .bad, cancel: page.link("", keepsApp: false))
+        ]
+        content.sections = [section]
+        return content
+    }
+
+    // MARK: Answers
+
+    func answer(
+        _ content: ConsolePage, _ page: PageRequest, _ route: PageRoute?, _ context: ConsoleRequestContext,
+        status: HTTPResponse.Status = .ok
+    ) throws -> Response {
+        var content = content
+        content.frame = frame(page, route)
+        return try pages.response(content, status: status, cookie: context.cookie)
+    }
+
+    private func frame(_ page: PageRequest, _ route: PageRoute?) -> ConsoleFrame {
+        var frame = ConsoleFrame()
+        frame.homeLink = page.link("")
+        frame.environment = page.environment.rawValue
+        frame.environmentClass = page.environment.name
+        frame.environmentNote =
+            page.environment == .sandbox
+            ? "Purchases are tests: no money moves." : "Real customers. The console asks before each change."
+        let here = route.map { $0.path.contains("{") ? $0.area.path : $0.path } ?? ""
+        frame.environments = [StoreEnvironment.sandbox, .production].map { environment in
+            var other = page
+            other.environment = environment
+            return ConsoleLink(environment.rawValue, other.link(here), isCurrent: environment == page.environment)
+        }
+        frame.navigation = ConsoleArea.allCases.filter { $0 != .merchant || page.api.hasMerchant }.map {
+            ConsoleLink($0.title, page.link($0.path), isCurrent: $0 == route?.area, key: $0.key)
+        }
+        if page.apps.count > 1 {
+            frame.apps =
+                [ConsoleOption("", "All apps", isChosen: page.app == nil)]
+                + page.apps.prefix(500).map {
+                    ConsoleOption($0.bundleId, $0.name ?? $0.bundleId, isChosen: $0.bundleId == page.app)
+                }
+            frame.filterAction = page.action(here)
+        }
+        frame.clockText = Moments.text(page.clock.now)
+        frame.clockTime = page.clock.now
+        frame.isClockMoved = page.clock.frozen || page.clock.offset.magnitude >= 1_000
+        frame.clockNote =
+            page.clock.frozen
+            ? "frozen"
+            : page.clock.offset.magnitude < 1_000
+                ? "" : "\(page.clock.offset < 0 ? "−" : "+")\(Moments.span(page.clock.offset.magnitude / 1000))"
+        frame.clockLink = page.link("clock")
+        frame.findLink = page.action("search")
+        frame.term = page.query["q"] ?? ""
+        if let route, !route.topics.isEmpty {
+            frame.events = "/console/events"
+            frame.topics = route.topics.map { $0.name(page.environment) }.joined(separator: " ")
+        }
+        if configuration.adminToken != nil {
+            frame.signOut = ConsoleButton(
+                "Sign out", about: "Sign out of the console", action: SignInController.outPath)
+        }
+        return frame
+    }
+}

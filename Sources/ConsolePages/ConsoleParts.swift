@@ -1,0 +1,416 @@
+public import Mustache
+
+/// A part of a console page. A template finds its fields by name; `hasRows` says whether the list `rows` has elements.
+public protocol ConsolePart: MustacheParent, Sendable {}
+
+extension ConsolePart {
+    /// The value of a field, or whether a list has elements.
+    public func child(named name: String) -> Any? {
+        if name.hasPrefix("has"), let first = name.dropFirst(3).first {
+            let list = value(first.lowercased() + name.dropFirst(4))
+            return (list as? any Collection).map { !$0.isEmpty }
+        }
+        return value(name)
+    }
+
+    private func value(_ name: String) -> Any? {
+        guard let child = Mirror(reflecting: self).children.first(where: { $0.label == name })?.value else {
+            return nil
+        }
+        let mirror = Mirror(reflecting: child)
+        return mirror.displayStyle == .optional ? mirror.children.first?.value : child
+    }
+}
+
+/// The meaning of a colour. A word or a sign always says the same.
+public enum ConsoleTone: String, Sendable, CaseIterable {
+    /// Everything is in order.
+    case good
+    /// Somebody should act.
+    case warn
+    /// Something failed or ended.
+    case bad
+    /// Less important.
+    case dim
+}
+
+/// A link of the console.
+public struct ConsoleLink: ConsolePart {
+    /// The words.
+    public var name: String
+    /// The address.
+    public var link: String
+    /// Whether the reader is there.
+    public var isCurrent: Bool
+    /// The letter that leads there after `g`.
+    public var key: String?
+
+    /// Creates a link.
+    public init(_ name: String, _ link: String, isCurrent: Bool = false, key: String? = nil) {
+        (self.name, self.link, self.isCurrent, self.key) = (name, link, isCurrent, key)
+    }
+}
+
+/// A value among those that a field offers.
+public struct ConsoleOption: ConsolePart {
+    /// The value that is sent.
+    public var value: String
+    /// The words.
+    public var label: String
+    /// Whether it is chosen.
+    public var isChosen: Bool
+
+    /// Creates a value.
+    public init(_ value: String, _ label: String, isChosen: Bool = false) {
+        (self.value, self.label, self.isChosen) = (value, label, isChosen)
+    }
+}
+
+/// A name with a value, such as a field of a transaction.
+public struct ConsoleFact: ConsolePart {
+    /// The name.
+    public var name: String
+    /// The value.
+    public var value: String
+    /// The address that the value leads to.
+    public var link: String?
+    /// What the value means.
+    public var note: String?
+    /// The meaning of its colour.
+    public var tone: String?
+    /// Whether the value is an identifier that can be copied.
+    public var isID: Bool
+
+    /// Creates a fact.
+    public init(
+        _ name: String, _ value: String, link: String? = nil, note: String? = nil, tone: ConsoleTone? = nil,
+        isID: Bool = false
+    ) {
+        (self.name, self.value, self.link, self.note, self.isID) = (name, value, link, note, isID)
+        self.tone = tone?.rawValue
+    }
+}
+
+/// A number that is seen at once.
+public struct ConsoleNumber: ConsolePart {
+    /// What is counted.
+    public var name: String
+    /// The number.
+    public var value: String
+    /// The page with the counted things.
+    public var link: String?
+    /// More about the number.
+    public var note: String?
+    /// The meaning of its colour.
+    public var tone: String?
+
+    /// Creates a number.
+    public init(_ name: String, _ value: String, link: String? = nil, note: String? = nil, tone: ConsoleTone? = nil) {
+        (self.name, self.value, self.link, self.note) = (name, value, link, note)
+        self.tone = tone?.rawValue
+    }
+}
+
+/// A step of a checklist.
+public struct ConsoleStep: ConsolePart {
+    /// The step in words.
+    public var text: String
+    /// Whether it is done.
+    public var isDone: Bool
+    /// Where it is done.
+    public var link: String?
+    /// The command that does it.
+    public var command: String?
+
+    /// Creates a step.
+    public init(_ text: String, isDone: Bool, link: String? = nil, command: String? = nil) {
+        (self.text, self.isDone, self.link, self.command) = (text, isDone, link, command)
+    }
+}
+
+/// Lines that are copied elsewhere, such as a command.
+public struct ConsoleCode: ConsolePart {
+    /// What the lines are.
+    public var label: String
+    /// The lines.
+    public var code: String
+
+    /// Creates lines.
+    public init(_ label: String, _ code: String) { (self.label, self.code) = (label, code) }
+}
+
+/// A bar of a chart. The table with the same numbers is under the chart.
+public struct ConsoleBar: ConsolePart {
+    /// The distance from the left, in units of the picture.
+    public var x: Int
+    /// The distance from the top.
+    public var y: Int
+    /// The width.
+    public var width: Int
+    /// The height.
+    public var height: Int
+    /// What the bar says, in words.
+    public var label: String
+
+    /// Creates a bar.
+    public init(x: Int, y: Int, width: Int, height: Int, label: String) {
+        (self.x, self.y, self.width, self.height, self.label) = (x, y, width, height, label)
+    }
+}
+
+// MARK: Tables
+
+/// A column of a table.
+public struct ConsoleColumn: ConsolePart {
+    /// The heading.
+    public var name: String
+    /// Whether the column has numbers, which stand at its right.
+    public var isNumber: Bool
+
+    /// Creates a column.
+    public init(_ name: String, isNumber: Bool = false) { (self.name, self.isNumber) = (name, isNumber) }
+}
+
+/// A cell of a table. Its fields are looked up directly, because a table has many.
+public struct ConsoleCell: ConsolePart {
+    /// The text.
+    public var text: String
+    /// The address that the text leads to.
+    public var link: String?
+    /// Less important words after the text.
+    public var note: String?
+    /// The meaning of its colour.
+    public var tone: String?
+    /// The instant as machines read it, when the text is one.
+    public var time: String?
+    /// Whether the text is an identifier that can be copied.
+    public var isID = false
+    /// The buttons of the cell.
+    public var buttons: [ConsoleButton] = []
+    /// The column's heading, set by ``ConsoleTable/add(_:tone:)``.
+    var label = ""
+    var isHead = false
+    var isNumber = false
+
+    /// Creates a cell.
+    public init(_ text: String, link: String? = nil, note: String? = nil, tone: ConsoleTone? = nil, isID: Bool = false)
+    {
+        (self.text, self.link, self.note, self.isID) = (text, link, note, isID)
+        self.tone = tone?.rawValue
+    }
+
+    /// Creates a cell with buttons.
+    public init(buttons: [ConsoleButton]) {
+        text = ""
+        self.buttons = buttons
+    }
+
+    /// The value of a field.
+    public func child(named name: String) -> Any? {
+        switch name {
+        case "text": text
+        case "link": link
+        case "note": note
+        case "tone": tone
+        case "time": time
+        case "isID": isID
+        case "buttons": buttons
+        case "label": label
+        case "isHead": isHead
+        case "isNumber": isNumber
+        default: nil
+        }
+    }
+}
+
+/// A row of a table.
+public struct ConsoleRow: ConsolePart {
+    /// The cells.
+    public var cells: [ConsoleCell]
+    /// The meaning of its colour.
+    public var tone: String?
+}
+
+/// A table. On a narrow screen each row becomes a card.
+public struct ConsoleTable: ConsolePart {
+    /// What the table shows.
+    public var caption: String
+    /// The columns.
+    public var columns: [ConsoleColumn]
+    /// The rows, at most 50 on a page.
+    public internal(set) var rows: [ConsoleRow] = []
+    /// What will stand in an empty table, and how.
+    public var nothing: String
+    /// The command that makes the first row.
+    public var command: String?
+    /// The address of the first page, when this is another.
+    public var first: String?
+    /// The address of the next page.
+    public var next: String?
+    /// The words of the link to the next page.
+    public var nextLabel = "Older"
+
+    /// Creates a table without rows.
+    public init(_ caption: String, _ columns: [ConsoleColumn], nothing: String, command: String? = nil) {
+        (self.caption, self.columns, self.nothing, self.command) = (caption, columns, nothing, command)
+    }
+
+    /// Adds a row. Its first cell is the row's heading.
+    public mutating func add(_ cells: [ConsoleCell], tone: ConsoleTone? = nil) {
+        var cells = cells
+        for index in cells.indices where index < columns.count {
+            cells[index].label = columns[index].name
+            cells[index].isNumber = columns[index].isNumber
+            cells[index].isHead = index == 0
+        }
+        rows.append(ConsoleRow(cells: cells, tone: tone?.rawValue))
+    }
+}
+
+// MARK: Forms
+
+/// A value that a form sends without showing it.
+public struct ConsoleHidden: ConsolePart {
+    /// The name.
+    public var name: String
+    /// The value.
+    public var value: String
+
+    /// Creates a value.
+    public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
+}
+
+/// A form of one button.
+public struct ConsoleButton: ConsolePart {
+    /// The words.
+    public var label: String
+    /// What the button does, in full, for those who do not see the row.
+    public var about: String
+    /// The address that the form is sent to.
+    public var action: String
+    /// The token of session and form, set when the page is made.
+    public var token: String?
+    /// Values that the form sends.
+    public var hidden: [ConsoleHidden]
+    /// The meaning of its colour.
+    public var tone: String?
+
+    /// Creates a button.
+    public init(_ label: String, about: String, action: String, hidden: [ConsoleHidden] = [], tone: ConsoleTone? = nil)
+    {
+        (self.label, self.about, self.action, self.hidden) = (label, about, action, hidden)
+        self.tone = tone?.rawValue
+    }
+}
+
+/// A field of a form.
+public struct ConsoleField: ConsolePart {
+    /// The kinds of field.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// One line of text.
+        case text
+        /// A password, which is never shown again.
+        case password
+        /// A whole number.
+        case number
+        /// An e-mail address.
+        case email
+        /// A search.
+        case search
+        /// Several lines.
+        case area
+        /// One of some values.
+        case choice
+        /// On or off.
+        case tick
+    }
+
+    /// The name that is sent.
+    public var name: String
+    /// The label.
+    public var label: String
+    /// The value.
+    public var value: String
+    /// The values to choose from.
+    public var options: [ConsoleOption]
+    /// What to type.
+    public var hint: String?
+    /// What is wrong with the value.
+    public var problem: String?
+    /// Whether the field must have a value.
+    public var isRequired: Bool
+    /// Whether the field is on.
+    public var isOn: Bool
+    /// The field's id in the page, set when the page is made.
+    var id = ""
+    let inputType: String
+    let isInput: Bool
+    let isArea: Bool
+    let isChoice: Bool
+    let isTick: Bool
+    /// The kind.
+    public let kind: Kind
+
+    /// Creates a field.
+    public init(
+        _ name: String, _ label: String, _ kind: Kind = .text, value: String = "", options: [ConsoleOption] = [],
+        hint: String? = nil, isRequired: Bool = false, isOn: Bool = false
+    ) {
+        (self.name, self.label, self.kind, self.value) = (name, label, kind, value)
+        (self.options, self.hint, self.isRequired, self.isOn) = (options, hint, isRequired, isOn)
+        inputType = kind.rawValue
+        isArea = kind == .area
+        isChoice = kind == .choice
+        isTick = kind == .tick
+        isInput = !isArea && !isChoice && !isTick
+    }
+
+    /// Takes the value that was typed before. A password is not kept.
+    mutating func take(_ typed: String?) {
+        switch kind {
+        case .password: break
+        case .tick: isOn = typed != nil
+        case .choice: for index in options.indices { options[index].isChosen = options[index].value == typed }
+        default: value = typed ?? value
+        }
+    }
+}
+
+/// A form.
+public struct ConsoleForm: ConsolePart {
+    /// The heading; nil when the section's is enough.
+    public var heading: String?
+    /// What the form does.
+    public var text: String?
+    /// The address that the form is sent to.
+    public var action: String
+    /// `post`, or `get` for a form that changes nothing.
+    public var method: String
+    /// The token of session and form, set when the page is made.
+    public var token: String?
+    /// The fields.
+    public var fields: [ConsoleField]
+    /// Values that are not shown.
+    public var hidden: [ConsoleHidden]
+    /// The words of the button.
+    public var button: String
+    /// The meaning of the button's colour.
+    public var tone: String?
+    /// What was wrong when the form was sent.
+    public var problem: String?
+    /// The address that leaves the form.
+    public var cancel: String?
+    /// Whether the fields stand in one line, as filters do.
+    public var isLine: Bool
+
+    /// Creates a form.
+    public init(
+        _ heading: String? = nil, action: String, method: String = "post", fields: [ConsoleField] = [],
+        hidden: [ConsoleHidden] = [], button: String, tone: ConsoleTone? = nil, text: String? = nil,
+        cancel: String? = nil, isLine: Bool = false
+    ) {
+        (self.heading, self.action, self.method, self.fields, self.hidden) = (heading, action, method, fields, hidden)
+        (self.button, self.text, self.cancel, self.isLine) = (button, text, cancel, isLine)
+        self.tone = tone?.rawValue
+    }
+}

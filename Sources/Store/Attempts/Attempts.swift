@@ -1,0 +1,74 @@
+import Database
+import Foundation
+import StoreWire
+
+/// The table `attempts`: the attempts to buy that did not succeed at once.
+enum Attempts {
+    static func highestID(_ connection: Connection) throws -> TransactionID? {
+        try connection.queryOne("SELECT max(attempt_id) FROM attempts", [])?.optionalInt64(0)
+            .map { TransactionID(rawValue: $0) }
+    }
+
+    static func insert(_ attemptID: TransactionID, _ purchase: Purchase, _ connection: Connection) throws {
+        try connection.execute(
+            "INSERT INTO attempts (attempt_id, account_id, idempotency_key) VALUES ($1, $2, $3)",
+            [attemptID.rawValue, purchase.accountID.rawValue, purchase.idempotencyKey.text])
+    }
+
+    /// The newest attempts before an identifier. A filter other than the account looks at
+    /// ``LedgerQuery/mostLooked`` rows.
+    static func page(_ query: AttemptQuery, _ connection: Connection) throws -> LedgerPage<PurchaseAttempt> {
+        let before = query.before?.rawValue ?? Int64(1) << 53
+        let ofAccount = query.accountID == nil ? "" : "AND a.account_id = $3"
+        let account: [any SQLConvertible] = query.accountID.map { [$0.rawValue] } ?? []
+        var floor: TransactionID?
+        if query.isFiltered {
+            let bounds: [any SQLConvertible] = [before, LedgerQuery.mostLooked - 1]
+            floor = try connection.queryOne(
+                """
+                SELECT a.attempt_id FROM attempts a WHERE a.attempt_id < $1 \(ofAccount)
+                ORDER BY a.attempt_id DESC LIMIT 1 OFFSET $2
+                """, bounds + account
+            ).map { TransactionID(rawValue: try $0.int64(0)) }
+        }
+        let selection: [any SQLConvertible] = [
+            before, floor?.rawValue ?? 0, query.bundleID?.rawValue, query.productID?.rawValue, query.limit + 1,
+        ]
+        let attempts = try connection.query(
+            """
+            SELECT \(Purchase.columns(of: "p")), a.attempt_id
+            FROM attempts a JOIN purchases p ON p.idempotency_key = a.idempotency_key
+            WHERE a.attempt_id < $1 AND a.attempt_id >= $2 \(ofAccount.replacing("$3", with: "$6"))
+                AND (CAST($3 AS TEXT) IS NULL OR p.bundle_id = $3)
+                AND (CAST($4 AS TEXT) IS NULL OR p.product_id = $4) \(condition(query.state))
+            ORDER BY a.attempt_id DESC LIMIT $5
+            """, selection + account
+        ).map { row in
+            PurchaseAttempt(
+                try Purchase(row), attemptID: TransactionID(rawValue: try row.int64(Purchase.columnCount)))
+        }
+        return LedgerPage(attempts, limit: query.limit, floor: floor, id: \.attemptID)
+    }
+
+    private static func condition(_ state: PurchaseAttempt.State?) -> String {
+        switch state {
+        case nil: ""
+        case .bought: "AND p.state = 'purchased'"
+        case .waiting: "AND p.state = 'deferred'"
+        case .interrupted: "AND p.state = 'failed' AND p.failure_code = 'interrupted'"
+        case .declined: "AND p.state = 'failed' AND p.failure_code <> 'interrupted'"
+        }
+    }
+
+    /// Deletes some attempts of an account.
+    /// - Returns: the keys of their purchases; empty when the account has none left.
+    static func delete(of accountID: AccountID, limit: Int, _ connection: Connection) throws -> [UUID] {
+        let rows = try connection.query(
+            "SELECT attempt_id, idempotency_key FROM attempts WHERE account_id = $1 ORDER BY attempt_id LIMIT $2",
+            [accountID.rawValue, limit])
+        for row in rows {
+            try connection.execute("DELETE FROM attempts WHERE attempt_id = $1", [try row.int64(0)])
+        }
+        return try rows.compactMap { UUID(uuidString: try $0.string(1)) }
+    }
+}

@@ -1,0 +1,170 @@
+import Database
+import StoreWire
+
+extension ManagedCatalog {
+    /// The effect of an import.
+    public struct Import: Sendable {
+        /// The apps of the file, as they are now.
+        public var apps: [ManagedApp] = []
+        /// The products that are new.
+        public var created: [ProductID] = []
+        /// The products that were changed.
+        public var changed: [ProductID] = []
+        /// Remarks, such as parts of the file that were left out.
+        public var notes: [String] = []
+    }
+
+    /// Takes in the apps and products of a catalog file. Each app is one transaction. An app that is not managed yet is
+    /// registered; products that the app has already are changed; products that the file lacks stay as they are.
+    /// - Parameters:
+    ///   - isYAML: whether the text is in our own format.
+    ///   - bundleID: the app's bundle id; required for a `.storekit` file, nil for YAML.
+    ///   - isApproved: whether new products are approved at once.
+    /// - Throws: ``RefusedCatalog`` with the file's problems; ``StoreError`` `invalid_request`, `wrong_state`;
+    ///   ``DatabaseError``.
+    public func importFile(
+        _ text: String, isYAML: Bool, bundleID: BundleID?, isApproved: Bool, by author: String
+    ) async throws -> Import {
+        try Self.check(author)
+        let contents = try Self.read(text, isYAML: isYAML, bundleID: bundleID)
+        guard !contents.apps.isEmpty else { throw StoreError(.invalidRequest, "The file describes no app.") }
+        for app in contents.apps {
+            if !manages(app.bundleID) { try checkIsFree(app.bundleID) }
+        }
+        var result = Import()
+        if !contents.items.isEmpty { result.notes.append("left out: the items of the storefront") }
+        for app in contents.apps {
+            let now = now
+            let (imported, (created, changed)) = try await importing(app.bundleID, at: now) { connection in
+                try Self.importApp(app, isApproved: isApproved, at: now, by: author, connection)
+            }
+            result.apps.append(imported)
+            result.created += created
+            result.changed += changed
+            for product in imported.products where app.product(product.productID) != nil && !product.needs.isEmpty {
+                result.notes.append("\(product.productID) needs \(product.needs.joined(separator: ", "))")
+            }
+        }
+        try await library?.refresh()
+        return result
+    }
+
+    private static func read(_ text: String, isYAML: Bool, bundleID: BundleID?) throws -> CatalogContents {
+        do {
+            let bytes = Array(text.utf8)
+            if isYAML {
+                guard bundleID == nil else {
+                    throw StoreError(.invalidRequest, "A YAML catalog has its own bundle ids; do not give one for it.")
+                }
+                return try CornerstoreCatalogFile.read(bytes, file: "catalog.yaml")
+            }
+            guard let bundleID else {
+                throw StoreError(.invalidRequest, "A .storekit file has no bundle id; name the app's (“bundleId”).")
+            }
+            return try StoreKitConfigurationFile.read(bytes, file: "catalog.storekit", bundleID: bundleID)
+        } catch let error as CatalogError {
+            throw RefusedCatalog(problems: error.problems.map(\.description))
+        }
+    }
+
+    private static func importApp(
+        _ app: CatalogApp, isApproved: Bool, at now: Int64, by author: String, _ connection: Connection
+    ) throws -> (created: [ProductID], changed: [ProductID]) {
+        let managed = try importFrame(app, at: now, by: author, connection)
+        let known = Dictionary(
+            try ManagedRows.products(of: app.bundleID, nil, connection).map { ($0.productID, $0) },
+            uniquingKeysWith: { first, _ in first })
+        var extent = try ManagedRows.extent(of: app.bundleID, connection)
+        var (created, changed) = ([ProductID](), [ProductID]())
+        var changes: [ManagedChange] = []
+        for described in app.products {
+            if let before = known[described.productID] {
+                guard
+                    before.base.kind == described.kind,
+                    before.base.subscription?.groupID == described.subscription?.groupID
+                else {
+                    throw StoreError(
+                        .wrongState,
+                        "\(described.productID) has another type or group in the file than in the store, where both are fixed. Nothing "
+                            + "of \(app.bundleID) was taken in.")
+                }
+                var unhosted = described
+                // A `.storekit` file does not say whether content is hosted.
+                unhosted.isHosted = described.isHosted || before.content != nil
+                if try change(
+                    before, to: unhosted, isPriced: true, of: managed, at: now, by: author, connection)
+                {
+                    changed.append(described.productID)
+                }
+                continue
+            }
+            let isComplete =
+                !described.isHosted
+                && ManagedProduct(
+                    described, isPriced: true, place: 0, stage: .preparing, at: now
+                ).needs.isEmpty
+            let product = ManagedProduct(
+                described, isPriced: true, place: extent.last + 1,
+                stage: isApproved && isComplete ? .approved : .preparing, at: now)
+            try insert(product, of: app.bundleID, after: extent.count, connection)
+            if described.isHosted { try host(product, of: app.bundleID, at: now, connection) }
+            extent = (extent.count + 1, extent.last + 1)
+            created.append(described.productID)
+            changes.append(
+                ManagedChange(
+                    productID: described.productID, date: now, author: author, kind: "import",
+                    after: ManagedDocument.text(of: described, isPriced: true),
+                    note: product.newest.stage == .approved ? "approved without review" : nil))
+        }
+        try ManagedRows.record(changes, of: app.bundleID, connection)
+        return (created, changed)
+    }
+
+    /// Registers the app, or changes what it has beside products.
+    private static func importFrame(
+        _ app: CatalogApp, at now: Int64, by author: String, _ connection: Connection
+    ) throws -> ManagedApp {
+        let frame = app.selling([])
+        guard let before = try ManagedRows.app(app.bundleID, connection) else {
+            let new = ManagedApp(
+                frame: frame, revision: 1, sellsInAppPurchases: true, review: .automatic, createdAt: now, products: [])
+            guard try ManagedRows.insert(new, connection) else { throw unknown(app.bundleID) }
+            try ManagedRows.record(
+                [
+                    ManagedChange(
+                        date: now, author: author, kind: "import", after: new.historyText)
+                ], of: app.bundleID, connection)
+            return new
+        }
+        var after = before
+        after.frame = frame
+        after.frame.name = frame.name ?? before.frame.name
+        // Groups that the file lacks stay, since their products do.
+        let kept = before.frame.groups.filter { group in !frame.groups.contains { $0.id == group.id } }
+        after.frame = after.frame.with(frame.groups + kept)
+        guard after != before else { return before }
+        guard try ManagedRows.update(after, connection) else { throw unknown(app.bundleID) }
+        try ManagedRows.record(
+            [
+                ManagedChange(
+                    date: now, author: author, kind: "import", before: before.historyText, after: after.historyText)
+            ], of: app.bundleID, connection)
+        after.revision += 1
+        return after
+    }
+
+    /// An app as the text of a catalog file, with the newest texts. States and history stay in the store.
+    /// - Returns: the text, and a line for each part that it leaves out.
+    /// - Throws: ``StoreError`` `unknown_app`.
+    public func export(_ bundleID: BundleID, asYAML: Bool) throws -> (text: String, omitted: [String]) {
+        let managed = try app(bundleID)
+        let priced = managed.products.filter { $0.isPriced || $0.base.kind == .freeSubscription }
+        let app = managed.app(with: priced.map(\.product))
+        var omitted = managed.products.filter { product in !priced.contains { $0.productID == product.productID } }
+            .map { "\($0.productID): it has no price yet; the product is not in the file" }
+        guard !asYAML else { return (CornerstoreCatalogFile.text(of: [app]), omitted) }
+        let (text, unsaid) = StoreKitConfigurationFile.text(of: app)
+        omitted += unsaid
+        return (text, omitted)
+    }
+}

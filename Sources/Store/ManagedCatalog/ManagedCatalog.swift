@@ -1,0 +1,422 @@
+import Database
+import StoreWire
+import Synchronization
+
+/// The apps whose catalog the store manages: the operator creates and changes their products here instead of in a
+/// file. All changes are in the database with their history.
+public final class ManagedCatalog: Sendable {
+    /// The largest history page.
+    public static let page = 200
+    /// The author in the history of a change that names none.
+    public static let usualAuthor = "operator"
+    /// The most products that an app can have had, with deleted ones.
+    static let mostProducts = 100_000
+
+    private struct State {
+        var apps: [BundleID: ManagedApp] = [:]
+        var checklist: [ManagedChecklistItem] = []
+    }
+
+    let database: Database
+    let production: Store
+    let library: ContentLibrary?
+    private let registry: AppRegistry
+    private let catalogs: StoreCatalogs
+    private let files: [CatalogFile]
+    private let didRegister: @Sendable () throws -> Void
+    private let state = Mutex(State())
+    /// Makes one change at a time, so that the catalogs follow the database in its order.
+    private let changes = SerialTasks()
+
+    private init(
+        _ database: Database, _ production: Store, _ library: ContentLibrary?, _ registry: AppRegistry,
+        _ catalogs: StoreCatalogs, _ files: [CatalogFile], _ didRegister: @escaping @Sendable () throws -> Void
+    ) {
+        self.database = database
+        self.production = production
+        self.library = library
+        self.registry = registry
+        self.catalogs = catalogs
+        self.files = files
+        self.didRegister = didRegister
+    }
+
+    /// Reads the managed apps and adds them to the stores' catalogs.
+    /// - Parameters:
+    ///   - catalogs: the catalogs of both stores, with the apps of the files.
+    ///   - production: the store whose sales are checked and whose clock dates the changes.
+    ///   - files: the catalog files, to name the one that has an app.
+    ///   - didRegister: called when an app got its number and shared secret.
+    /// - Throws: ``CatalogError`` when a file describes a managed app; ``DatabaseError``.
+    public static func open(
+        _ databases: StoreDatabases, apps registry: AppRegistry, catalogs: StoreCatalogs, content: ContentLibrary?,
+        production: Store, files: [CatalogFile], didRegister: @escaping @Sendable () throws -> Void = {}
+    ) async throws -> ManagedCatalog {
+        let catalog = ManagedCatalog(databases.apps, production, content, registry, catalogs, files, didRegister)
+        try await catalog.load()
+        content?.listen { [weak catalog] in try? await catalog?.contentDidChange() }
+        return catalog
+    }
+
+    private func load() async throws {
+        let (apps, checklist) = try await database.read { connection in
+            let apps = try ManagedRows.bundleIDs(connection).compactMap { try Self.whole($0, connection) }
+            return (apps, try ManagedRows.checklist(connection))
+        }
+        try state.withLock { state in
+            state.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
+            state.checklist = checklist
+            try publish(state)
+        }
+    }
+
+    private static func whole(_ bundleID: BundleID, _ connection: Connection) throws -> ManagedApp? {
+        var app = try ManagedRows.app(bundleID, connection)
+        app?.products = try ManagedRows.products(of: bundleID, nil, connection)
+        return app
+    }
+
+    /// Gives the stores the catalogs with the managed apps.
+    private func publish(_ state: State) throws {
+        try catalogs.replaceManaged(
+            with: ManagedShelf(apps: state.apps, isClosed: state.checklist.contains(where: \.isMissing)), files: files)
+    }
+
+    // MARK: Reading
+
+    /// All apps in the order of their bundle ids.
+    public var apps: [ManagedApp] { state.withLock { $0.apps.values.sorted { $0.bundleID < $1.bundleID } } }
+
+    /// The checklist of agreement, tax and bank details.
+    public var checklist: [ManagedChecklistItem] { state.withLock { $0.checklist } }
+
+    /// An app.
+    /// - Throws: ``StoreError`` `unknown_app`.
+    public func app(_ bundleID: BundleID) throws -> ManagedApp {
+        guard let app = state.withLock({ $0.apps[bundleID] }) else { throw Self.unknown(bundleID) }
+        return app
+    }
+
+    /// Whether the store manages the app.
+    public func manages(_ bundleID: BundleID) -> Bool { state.withLock { $0.apps[bundleID] != nil } }
+
+    /// A product of an app.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`.
+    public func product(_ productID: ProductID, of bundleID: BundleID) throws -> ManagedProduct {
+        guard let product = try app(bundleID).product(productID) else { throw Self.unknown(productID, of: bundleID) }
+        return product
+    }
+
+    /// The changes of an app, newest first.
+    /// - Parameters:
+    ///   - productID: the product; nil for all changes of the app.
+    ///   - before: the number of the change before which the list begins; nil for the newest.
+    ///   - limit: 1 to ``page``.
+    /// - Throws: ``StoreError`` `unknown_app`; ``DatabaseError``.
+    public func history(
+        of bundleID: BundleID, _ productID: ProductID?, before: Int64?, limit: Int
+    ) async throws -> [ManagedChange] {
+        _ = try app(bundleID)
+        return try await database.read {
+            try ManagedRows.changes(
+                of: bundleID, productID, before: before, limit: min(max(limit, 1), Self.page), $0)
+        }
+    }
+
+    // MARK: Apps
+
+    /// Registers an app. Its products can be created from then on.
+    /// - Throws: ``StoreError`` `invalid_request`, `wrong_state` when the app is registered or a file describes it;
+    ///   ``DatabaseError``.
+    public func register(
+        _ bundleID: BundleID, name: String?, sellsInAppPurchases: Bool, by author: String
+    ) async throws -> ManagedApp {
+        try Self.check(author)
+        try checkIsFree(bundleID)
+        var value: [String: JSONValue] = [:]
+        if let name { value["name"] = .string(name) }
+        let frame = try ManagedDocument.app(.object(value), bundleID)
+        return try await register(frame, sellsInAppPurchases: sellsInAppPurchases, by: author)
+    }
+
+    private func register(
+        _ frame: CatalogApp, sellsInAppPurchases: Bool, by author: String
+    ) async throws -> ManagedApp {
+        let now = now
+        let app = ManagedApp(
+            frame: frame, revision: 1, sellsInAppPurchases: sellsInAppPurchases, review: .automatic, createdAt: now,
+            products: [])
+        return try await changes.run { [self] in
+            try await registry.register([frame.bundleID], at: now)
+            try await database.write { connection in
+                guard try ManagedRows.insert(app, connection) else { throw Self.registered(frame.bundleID) }
+                try ManagedRows.record(
+                    [Self.appChange("register", nil, app, at: now, by: author)], of: app.bundleID, connection)
+            }
+            try take(app)
+            try didRegister()
+            return app
+        }
+    }
+
+    /// Changes an app.
+    /// - Parameters:
+    ///   - revision: the app's revision that the change is about.
+    ///   - keys: keys of the app in a YAML catalog and their new values; null removes a key.
+    /// - Throws: ``StaleRevision``; ``StoreError`` `unknown_app`, `invalid_request`; ``DatabaseError``.
+    public func changeApp(
+        _ bundleID: BundleID, revision: Int64, sellsInAppPurchases: Bool?, review: ManagedReview?, keys: JSONValue?,
+        by author: String
+    ) async throws -> ManagedApp {
+        try await changeFrame(bundleID, revision, "change", by: author) { app in
+            if let sellsInAppPurchases { app.sellsInAppPurchases = sellsInAppPurchases }
+            if let review { app.review = review }
+            guard let keys else { return }
+            if case .object(let members) = keys, members["subscriptionGroups"] != nil {
+                throw StoreError(.invalidRequest, "Change subscription groups one by one.")
+            }
+            let value = try ManagedDocument.replacing(ManagedDocument.value(of: app.frame), with: keys)
+            app.frame = try ManagedDocument.app(value, bundleID)
+        }
+    }
+
+    /// Creates or replaces a subscription group.
+    /// - Throws: ``StaleRevision``; ``StoreError`` `unknown_app`, `invalid_request`; ``DatabaseError``.
+    public func setGroup(
+        _ groupID: SubscriptionGroupID, of bundleID: BundleID, revision: Int64, name: String, localizations: JSONValue?,
+        by author: String
+    ) async throws -> ManagedApp {
+        try await changeFrame(bundleID, revision, "group", by: author) { app in
+            var value: [String: JSONValue] = ["id": .string(groupID.rawValue), "name": .string(name)]
+            value["localizations"] = localizations
+            var group = try ManagedDocument.group(.object(value))
+            var groups = app.frame.groups
+            if let index = groups.firstIndex(where: { $0.id == groupID }) {
+                group.unknown = groups[index].unknown
+                groups[index] = group
+            } else {
+                groups.append(group)
+            }
+            guard groups.count <= CatalogLimits.list else {
+                throw StoreError(.invalidRequest, "An app has at most \(CatalogLimits.list) subscription groups.")
+            }
+            app.frame = app.frame.with(groups)
+        }
+    }
+
+    /// Deletes a subscription group that has no products.
+    /// - Throws: ``StaleRevision``; ``StoreError`` `unknown_app`, `invalid_request`, `wrong_state`; ``DatabaseError``.
+    public func deleteGroup(
+        _ groupID: SubscriptionGroupID, of bundleID: BundleID, revision: Int64, by author: String
+    ) async throws -> ManagedApp {
+        try await changeFrame(bundleID, revision, "group", by: author) { [self] app in
+            guard app.frame.group(groupID) != nil else {
+                throw StoreError(.invalidRequest, "\(bundleID) has no group \(groupID.rawValue.prefix(255)).")
+            }
+            if let user = try self.app(bundleID).products.first(where: { $0.base.subscription?.groupID == groupID }) {
+                throw StoreError(
+                    .wrongState, "The group \(groupID) has the product \(user.productID). Delete its products first.")
+            }
+            app.frame = app.frame.with(app.frame.groups.filter { $0.id != groupID })
+        }
+    }
+
+    private func changeFrame(
+        _ bundleID: BundleID, _ revision: Int64, _ kind: String, by author: String,
+        _ change: @escaping @Sendable (inout ManagedApp) throws -> Void
+    ) async throws -> ManagedApp {
+        try Self.check(author)
+        let now = now
+        return try await changes.run { [self] in
+            let known = try app(bundleID)
+            var changed = try await database.write { connection in
+                guard let before = try ManagedRows.app(bundleID, connection) else { throw Self.unknown(bundleID) }
+                guard before.revision == revision else { throw StaleRevision(app: known, owner: known) }
+                var after = before
+                try change(&after)
+                guard after != before else { return before }
+                guard try ManagedRows.update(after, connection) else { throw StaleRevision(app: known, owner: known) }
+                after.revision += 1
+                try ManagedRows.record(
+                    [Self.appChange(kind, before, after, at: now, by: author)], of: bundleID, connection)
+                return after
+            }
+            changed.products = known.products
+            try take(changed)
+            return changed
+        }
+    }
+
+    // MARK: The checklist
+
+    /// Changes an item of the checklist. Nil keeps the old value.
+    /// - Throws: ``StoreError`` `invalid_request`; ``DatabaseError``.
+    public func changeChecklist(
+        _ name: ManagedChecklistItem.Name, isRequired: Bool?, isDone: Bool?, by author: String
+    ) async throws -> [ManagedChecklistItem] {
+        try Self.check(author)
+        let now = now
+        return try await changes.run { [self] in
+            let checklist = try await database.write { connection in
+                var items = try ManagedRows.checklist(connection)
+                guard let index = items.firstIndex(where: { $0.name == name }) else { return items }
+                if let isRequired { items[index].isRequired = isRequired }
+                if let isDone, isDone != (items[index].done != nil) {
+                    items[index].done = isDone ? .init(date: now, author: author) : nil
+                }
+                try ManagedRows.save(items[index], connection)
+                return items
+            }
+            try state.withLock { state in
+                state.checklist = checklist
+                try publish(state)
+            }
+            return checklist
+        }
+    }
+
+    // MARK: Parts of changes
+
+    /// Production's time in milliseconds since 1970, which dates the changes.
+    var now: Int64 { production.clock.milliseconds }
+
+    /// Changes products of an app in one transaction, and gives the stores the new catalog.
+    /// - Parameters:
+    ///   - productIDs: the products that `change` may change or create.
+    ///   - change: changes the rows. It gets the app without its products.
+    /// - Returns: the app with all products.
+    func changeProducts(
+        _ productIDs: [ProductID], of bundleID: BundleID, by author: String,
+        _ change: @escaping @Sendable (Connection, ManagedApp) throws -> Void
+    ) async throws -> ManagedApp {
+        try Self.check(author)
+        return try await changes.run { [self] in
+            _ = try app(bundleID)
+            try await database.write { connection in
+                guard let frame = try ManagedRows.app(bundleID, connection) else { throw Self.unknown(bundleID) }
+                try change(connection, frame)
+            }
+            return try await refresh(productIDs, of: bundleID)
+        }
+    }
+
+    /// Registers an app and creates or changes its products from a file, as one change.
+    func importing<T: Sendable>(
+        _ bundleID: BundleID, at now: Int64, _ change: @escaping @Sendable (Connection) throws -> T
+    ) async throws -> (app: ManagedApp, result: T) {
+        try await changes.run { [self] in
+            try await registry.register([bundleID], at: now)
+            let result = try await database.write(change)
+            guard let app = try await database.read({ try Self.whole(bundleID, $0) }) else {
+                throw Self.unknown(bundleID)
+            }
+            try take(app)
+            try didRegister()
+            return (app, result)
+        }
+    }
+
+    /// Reads changed products again.
+    private func refresh(_ productIDs: [ProductID], of bundleID: BundleID) async throws -> ManagedApp {
+        let known = try app(bundleID)
+        let read = try await database.read { connection in
+            try productIDs.flatMap { try ManagedRows.products(of: bundleID, $0, connection) }
+        }
+        var app = known
+        app.products.removeAll { product in productIDs.contains { $0 == product.productID } }
+        app.products = (app.products + read).sorted { $0.place < $1.place }
+        try take(app)
+        return app
+    }
+
+    private func take(_ app: ManagedApp) throws {
+        try state.withLock { state in
+            state.apps[app.bundleID] = app
+            try publish(state)
+        }
+    }
+
+    /// Reads the hosted content's states again.
+    private func contentDidChange() async throws {
+        try await changes.run { [self] in
+            for app in apps {
+                let hosted = try await database.read { connection in
+                    try HostedProduct.all(bundleID: app.bundleID, productID: nil, connection).filter(\.isHosted)
+                }
+                var changed = app
+                for index in changed.products.indices {
+                    changed.products[index].content = hosted.first {
+                        $0.product.productID == changed.products[index].productID
+                    }
+                }
+                if changed != app { try take(changed) }
+            }
+        }
+    }
+
+    /// Checks that no file describes the app and that it is not registered.
+    func checkIsFree(_ bundleID: BundleID) throws {
+        guard BundleIDOrigin.isBundleID(bundleID.rawValue) else {
+            throw StoreError(
+                .invalidRequest,
+                "A bundle id must be explicit, such as com.example.app: 1 to 155 letters, digits, hyphens, periods and underscores."
+            )
+        }
+        guard !manages(bundleID) else { throw Self.registered(bundleID) }
+        try checkIsInNoFile(bundleID)
+    }
+
+    /// Checks that no catalog file describes the app.
+    func checkIsInNoFile(_ bundleID: BundleID) throws {
+        guard catalogs.files.app(bundleID) != nil else { return }
+        let file = CatalogFile.describing(bundleID, in: files) ?? "A catalog file"
+        throw StoreError(
+            .wrongState,
+            "\(file) describes \(bundleID), so the store cannot manage it. Remove the app from the file first; "
+                + "“cornerstore catalog import” takes its products in.")
+    }
+
+    /// Checks the name of a change's author.
+    static func check(_ author: String) throws {
+        guard (1...100).contains(author.utf8.count), !author.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
+            throw StoreError(.invalidRequest, "“by” must be a name of at most 100 bytes, on one line.")
+        }
+    }
+
+    private static func appChange(
+        _ kind: String, _ before: ManagedApp?, _ after: ManagedApp, at now: Int64, by author: String
+    ) -> ManagedChange {
+        ManagedChange(
+            date: now, author: author, kind: kind, before: before?.historyText, after: after.historyText, note: nil)
+    }
+
+    static func unknown(_ bundleID: BundleID) -> StoreError {
+        StoreError(
+            .unknownApp,
+            "The store does not manage an app \(bundleID.rawValue.prefix(255)). Register it with “cornerstore app register”."
+        )
+    }
+
+    static func unknown(_ productID: ProductID, of bundleID: BundleID) -> StoreError {
+        StoreError(.productNotAvailable, "\(bundleID) has no managed product \(productID.rawValue.prefix(255)).")
+    }
+
+    private static func registered(_ bundleID: BundleID) -> StoreError {
+        StoreError(.wrongState, "The app \(bundleID) is registered already.")
+    }
+}
+
+extension ManagedApp {
+    /// The app without its products, for the history.
+    var historyText: String {
+        "inAppPurchase: \(sellsInAppPurchases)\nreview: \(review.rawValue)\n" + ManagedDocument.text(of: frame)
+    }
+}
+
+extension CatalogApp {
+    /// The app with other groups.
+    func with(_ groups: [CatalogSubscriptionGroup]) -> CatalogApp {
+        CatalogApp(
+            bundleID: bundleID, name: name, products: products, groups: groups, settings: settings, unknown: unknown)
+    }
+}

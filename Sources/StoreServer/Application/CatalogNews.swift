@@ -1,0 +1,49 @@
+import Foundation
+import Store
+import Synchronization
+
+/// What the operator learns about the catalog's files: when they were loaded, and why a changed one was not.
+final class CatalogNews: Sendable {
+    /// The state of the files.
+    struct State: Sendable, Equatable {
+        /// When the catalog in use was loaded, in milliseconds since 1970 by the machine's clock.
+        var loadedAt: Int64
+        /// Notes on the files in use.
+        var notes: [String]
+        /// The problems for which changed files were not loaded.
+        var problems: [CatalogProblem] = []
+        /// When the problems were found; nil without problems.
+        var foundAt: Int64?
+    }
+
+    private let current: Mutex<State>
+    private let changes: Changes
+    private let now: @Sendable () -> Int64
+
+    /// - Parameter now: the machine's time, in milliseconds since 1970.
+    init(notes: [String], changes: Changes, now: @escaping @Sendable () -> Int64) {
+        current = Mutex(State(loadedAt: now(), notes: notes))
+        self.changes = changes
+        self.now = now
+    }
+
+    /// The state now.
+    var state: State { current.withLock { $0 } }
+
+    /// Records that a catalog came into use.
+    func loaded(notes: [String]) {
+        let date = now()
+        current.withLock { $0 = State(loadedAt: date, notes: notes) }
+        changes.record(ChangeTopic(.catalog, nil))
+    }
+
+    /// Records that changed files could not be loaded.
+    func failed(_ error: any Error) {
+        let date = now()
+        let problems =
+            (error as? CatalogError)?.problems
+            ?? [CatalogProblem(file: "catalog", line: nil, column: nil, keyPath: "", message: "\(error)")]
+        current.withLock { ($0.problems, $0.foundAt) = (problems, date) }
+        changes.record(ChangeTopic(.catalog, nil))
+    }
+}

@@ -1,0 +1,64 @@
+import ControlWire
+import Foundation
+import Hummingbird
+import StoreReceipts
+import Synchronization
+
+/// The version of the program.
+public enum CornerstoreVersion {
+    /// The version, such as `0.1.0`.
+    public static let text = "0.1.0"
+}
+
+extension StoreApplication {
+    /// Builds the router of the control port. Each has the same state behind it, so a program may also answer its own
+    /// requests with one.
+    /// - Parameter isGuarded: whether requests come from connections. A part of this process needs no token.
+    public func controlRouter(isGuarded: Bool) -> Router<StoreRequestContext> {
+        StoreRouters.controlRouter(
+            [sandbox, production], apps: apps, catalog: catalog, managed: managed, desk: desk, reviews: reviews,
+            campaigns: campaigns, feeds: feedControl, adminToken: configuration.adminToken, isGuarded: isGuarded,
+            patience: configuration.stallPatience,
+            operatorDesk: operatorDesk)
+    }
+}
+
+extension ControlAPI.Settings {
+    init(_ configuration: StoreServerConfiguration, _ authority: CertificateAuthority, _ addresses: Addresses?) {
+        let limits = configuration.limits.values
+        var numbers = [
+            "connections": limits.connections, "bodyBytes": limits.bodyBytes,
+            "bodySeconds": Int(limits.bodyPatience.components.seconds),
+            "answerSeconds": Int(limits.answerPatience.components.seconds), "sheets": SheetBoard.most,
+            "eventStreams": EventPlaces.most, "loggedRequests": RequestLog.most,
+        ]
+        numbers["connectionsPerAddress"] = limits.connectionsPerAddress
+        var urls: [String: String] = [:]
+        if let addresses {
+            urls = [
+                "control": addresses.control, "sandbox": addresses.sandbox, "production": addresses.production,
+                "storefront": addresses.storefront,
+            ]
+            urls["merchant"] = addresses.merchant
+        }
+        self.init(
+            version: CornerstoreVersion.text, addresses: urls,
+            database: configuration.databaseURL == nil ? "SQLite" : "PostgreSQL",
+            dataDirectory: configuration.dataDirectory.path,
+            roots: [
+                ControlAPI.Root(name: "receipts", authority.receiptRoot),
+                ControlAPI.Root(name: "jws", authority.jwsRoot),
+            ],
+            node: configuration.node, needsAdminToken: configuration.adminToken != nil, limits: numbers)
+    }
+}
+
+/// The addresses of the running server. They are known once the ports are open.
+final class OpenAddresses: Sendable {
+    private let addresses = Mutex<Addresses?>(nil)
+
+    var value: Addresses? {
+        get { addresses.withLock { $0 } }
+        set { addresses.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,272 @@
+"""The console's pages: readable on every screen, valid, silent, usable without JavaScript, and live with it."""
+
+import contextlib
+import re
+import uuid
+
+import conftest
+import html5lib
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from store import ROOT, request as ask
+from test_looks import AXE
+
+SCREENS = ROOT / ".build/screens"
+
+# Width, height, colours, scripts.
+MODES = {
+    "desktop": (1280, 800, "light", True), "dark": (1280, 800, "dark", True), "narrow": (320, 640, "light", True),
+    "large": (1280, 800, "light", True), "no-scripts": (1280, 800, "light", False),
+}
+
+# The paths after the environment; those in braces are of the customer and the purchase that the fixture makes.
+PAGES = {
+    "overview": "", "products": "/products", "product": "/products/com.example.monkeys/com.example.monkeys.credits5",
+    "customers": "/customers", "customer": "/customers/{email}", "buy": "/buy", "transactions": "/transactions",
+    "transaction": "/transactions/{id}", "refund": "/transactions/{id}/refund", "attempts": "/attempts",
+    "managed": "/managed", "managed-app": "/managed/{managed}", "managed-product": "/managed/{managed}/{managed}.coins",
+    "merchant": "/merchant", "merchant-user": "/merchant/users/ann",
+    "content": "/content", "reviews": "/reviews", "clock": "/clock", "notifications": "/notifications",
+    "inspector": "/inspector?transaction={id}", "settings": "/settings", "snippets": "/snippets",
+    "search": "/search?q=tester", "missing": "/transactions/1", "empty": "/transactions?account={email}&state=refunded",
+}
+
+
+class Shopper:
+    """A customer of the store with a product that is bought."""
+
+    def __init__(self, store):
+        self.email, self.password = f"{uuid.uuid4().hex[:12]}@example.com", uuid.uuid4().hex
+        self._store = store
+        ask("POST", store.addresses["control"] + "/control/v1/sandbox/accounts",
+            {"email": self.email, "password": self.password, "storefront": "USA"})
+        self._token = ask("POST", store.addresses["sandbox"] + "/device/v1/session",
+                          {"email": self.email, "password": self.password, "deviceId": str(uuid.uuid4())})["token"]
+        self.id = self.buy("com.example.monkeys.credits5")
+        # An app that the store manages.
+        self.managed = f"com.example.drafts{uuid.uuid4().hex[:8]}"
+        managed = store.addresses["control"] + "/control/v1/managed/apps"
+        ask("POST", managed, {"bundleId": self.managed, "name": "Drafts"})
+        ask("POST", f"{managed}/{self.managed}/products", {
+            "kind": "consumable", "productId": f"{self.managed}.coins", "document": {
+                "displayPrice": "0.99", "referenceName": "Coins",
+                "localizations": [{"locale": "en_US", "displayName": "Coins", "description": "Ten coins."}]}})
+
+    def buy(self, product):
+        """Buys as an app on a device does. Returns the transaction's id."""
+        answer = ask("POST", self._store.addresses["sandbox"] + "/device/v1/purchases",
+                     {"idempotencyKey": str(uuid.uuid4()), "bundleId": "com.example.monkeys", "productId": product,
+                      "quantity": 1, "simulatesAskToBuy": False}, self._token)
+        return answer["transaction"]["transactionId"]
+
+
+@pytest.fixture(scope="module")
+def shopper(store):
+    """A customer with a purchase."""
+    return Shopper(store)
+
+
+@contextlib.contextmanager
+def console(browser, store, **options):
+    """A page of the console with a watch, which must have noted nothing at the end."""
+    with contextlib.closing(browser.new_context(base_url=store.console, **options)) as context:
+        context.set_default_timeout(conftest.PATIENCE)
+        watch = conftest.Watch(store.console)
+        context.on("page", watch.follow)
+        page = context.new_page()
+        page.watch = watch
+        yield page
+        assert watch.faults == []
+
+
+@pytest.fixture(scope="module", params=MODES)
+def screen(request, browser, store):
+    """A page for each mode."""
+    width, height, colours, scripts = MODES[request.param]
+    options = {"viewport": {"width": width, "height": height}, "color_scheme": colours, "java_script_enabled": scripts}
+    with console(browser, store, **options) as page:
+        page.watch.expected = {404}
+        page.mode = request.param
+        if page.mode == "large":
+            page.context.new_cdp_session(page).send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
+        yield page
+
+
+def address(name, shopper, environment="sandbox"):
+    """The path of a page."""
+    return f"/{environment}" + PAGES[name].format(email=shopper.email, id=shopper.id, managed=shopper.managed)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_fit_for_people(screen, shopper, name):
+    page = screen
+    page.goto(address(name, shopper))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    if page.mode in ("desktop", "dark", "narrow"):
+        SCREENS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENS / f"console-{name}-{page.mode}.png", full_page=True)
+    if page.mode == "no-scripts":
+        # Chromium runs no script for axe either; the same page is checked in the other modes.
+        expect(page.get_by_role("link", name="Overview").first).to_be_visible()
+        return
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    assert page.evaluate("""[...document.querySelectorAll("body *")].filter(element =>
+        !element.closest(".hidden, .skip, thead") && element.getBoundingClientRect().right > innerWidth + 1
+    ).map(element => element.outerHTML.slice(0, 200))""") == []
+    results = Axe().run(page, options=AXE).response
+    faults = [f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
+              for rule in results["violations"] for node in rule["nodes"]]
+    faults += [f"undecided {rule['id']}: {node['html'][:200]}"
+               for rule in results["incomplete"] for node in rule["nodes"]]
+    assert faults == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_valid_html(browser, store, shopper, name):
+    with console(browser, store) as page:
+        # Playwright's own client asks the system's resolver, which need not know names under localhost.
+        base = store.console.replace("cornerstore.localhost", "127.0.0.1")
+        answer = page.context.request.get(base + address(name, shopper), headers={"Accept": "text/html"})
+        parser = html5lib.HTMLParser(strict=False)
+        parser.parse(answer.body(), transport_encoding="utf-8")
+        lines = answer.text().splitlines()
+        assert [(lines[line - 1][:200], code) for (line, _), code, _ in parser.errors] == []
+
+
+def test_the_first_page_is_small(browser, store):
+    with console(browser, store) as page:
+        sizes = []
+        page.on("response", lambda answer: sizes.append((answer.url, len(answer.body())))
+                if "/console/events" not in answer.url else None)
+        page.goto("/sandbox")
+        page.wait_for_load_state("load")
+        assert len(sizes) <= 5, sizes
+        assert sum(size for _, size in sizes) <= 150_000, sizes
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_tester_is_made_buys_and_is_refunded(browser, store, scripts):
+    with console(browser, store, java_script_enabled=scripts) as page:
+        page.goto("/sandbox/customers")
+        email = f"{uuid.uuid4().hex[:12]}@example.com"
+        page.get_by_label("E-mail address").fill(email)
+        page.get_by_role("button", name="Create").click()
+        expect(page.get_by_text("It is not shown again.")).to_be_visible()
+        password = page.locator("dd code.id").nth(1).inner_text()
+        page.get_by_role("link", name="Buy as this customer").click()
+        page.get_by_label("Password").fill(password)
+        page.get_by_label("Product", exact=True).select_option("com.example.monkeys com.example.monkeys.credits5")
+        page.get_by_role("button", name="Buy", exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("Transaction [0-9]+"))
+        page.get_by_role("link", name="Refund…").click()
+        expect(page.get_by_text("1 delivery is revoked")).to_be_visible()
+        page.get_by_role("button", name=re.compile("Refund [0-9.]+ USD")).click()
+        expect(page.get_by_text("1 delivery revoked.")).to_be_visible()
+        expect(page.locator("#fields dd.bad")).to_have_text("Refunded")
+
+
+def test_a_purchase_is_seen_live(browser, store, shopper):
+    with console(browser, store) as page:
+        page.goto("/sandbox/transactions")
+        expect(page.locator("#live")).to_be_visible()
+        # The stream is open once the first tab holds the lock.
+        page.wait_for_function("navigator.locks.query().then(state => state.held.length > 0)")
+        page.wait_for_timeout(500)
+        bought = shopper.buy("com.example.monkeys.credits5")
+        expect(page.get_by_role("link", name=bought)).to_be_visible(timeout=10_000)
+        page.get_by_role("button", name="Pause").click()
+        paused = shopper.buy("com.example.monkeys.credits5")
+        page.wait_for_timeout(1_500)
+        expect(page.get_by_role("link", name=paused)).to_have_count(0)
+        page.get_by_role("button", name="Resume").click()
+        expect(page.get_by_role("link", name=paused)).to_be_visible(timeout=10_000)
+
+
+def test_nine_tabs_share_one_stream(browser, store, shopper):
+    with console(browser, store) as page:
+        tabs = [page] + [page.context.new_page() for _ in range(8)]
+        for tab in tabs:
+            tab.goto("/sandbox/transactions")
+            expect(tab.get_by_role("heading", level=1)).to_have_text("Transactions")
+        page.wait_for_timeout(500)
+        tabs[-1].bring_to_front()
+        bought = shopper.buy("com.example.monkeys.credits5")
+        expect(tabs[-1].get_by_role("link", name=bought)).to_be_visible(timeout=10_000)
+
+
+def test_the_clock_is_moved_and_put_back(browser, store):
+    with console(browser, store) as page:
+        page.goto("/sandbox/clock")
+        page.get_by_role("button", name="Move the clock forward by 1 month").click()
+        expect(page.get_by_text("It moved on by 30 d.")).to_be_visible()
+        expect(page.locator(".clock.moved")).to_contain_text("+30 d")
+        page.get_by_role("button", name="Return to this machine's clock").click()
+        expect(page.locator(".clock.moved")).to_have_count(0)
+
+
+def test_a_fault_is_ordered_met_and_removed(browser, store):
+    with console(browser, store) as page:
+        page.watch.expected = {422}
+        page.goto("/sandbox/clock")
+        page.locator("form", has=page.get_by_role("heading", name="Card declined once")).get_by_role("button").click()
+        expect(page.get_by_text("The next payment will be declined.")).to_be_visible()
+        page.goto("/sandbox/buy")
+        page.get_by_role("button", name="Buy", exact=True).click()
+        expect(page.get_by_role("alert").first).to_contain_text("The purchase failed")
+        page.goto("/sandbox/clock")
+        expect(page.get_by_text("No rule declines payments.")).to_be_visible()
+
+
+def test_production_asks_first(browser, store):
+    with console(browser, store) as page:
+        page.goto("/production/clock")
+        expect(page.locator(".banner")).to_contain_text("Production")
+        page.get_by_role("button", name="Stop the clock").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Change production?")
+        page.get_by_role("link", name="Cancel").click()
+        page.goto("/production/clock")
+        expect(page.get_by_role("button", name="Stop the clock")).to_be_visible()
+
+
+def test_a_receipt_is_inspected(browser, store, shopper):
+    with console(browser, store) as page:
+        page.goto(f"/sandbox/inspector?transaction={shopper.id}")
+        expect(page.locator("#verdict")).to_contain_text("Genuine")
+        receipt = page.get_by_label("Paste a receipt, or drop its file").input_value()
+        page.goto("/sandbox/inspector")
+        page.get_by_label("Paste a receipt, or drop its file").fill(receipt)
+        page.get_by_role("button", name="Inspect").click()
+        expect(page.locator("#verdict")).to_contain_text("Genuine")
+        expect(page.locator("#verify")).to_contain_text("The receipt is valid.")
+
+
+def test_keys_lead_everywhere(browser, store, shopper):
+    with console(browser, store) as page:
+        page.goto("/sandbox")
+        page.keyboard.press("g")
+        page.keyboard.press("t")
+        expect(page).to_have_url(re.compile("/sandbox/transactions$"))
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("/sandbox/transactions/[0-9]+$"))
+        page.keyboard.press("/")
+        page.keyboard.type(shopper.email[:8])
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name=shopper.email)).to_be_visible()
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_be_visible()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sheet(browser):
+    """Puts all screenshots of the console on one sheet."""
+    yield
+    if not SCREENS.is_dir():
+        return
+    pictures = sorted(SCREENS.glob("console-*.png"))
+    figures = "".join(f"<figure><img src='{p.name}' width='300'><figcaption>{p.stem}</figcaption></figure>"
+                      for p in pictures)
+    (SCREENS / "console.html").write_text(
+        f"<!DOCTYPE html><title>Screens</title><style>body{{display:flex;flex-wrap:wrap}}</style>{figures}",
+        encoding="utf-8")

@@ -1,0 +1,297 @@
+import ArgumentParser
+import ControlWire
+import CornerstoreCommands
+import Foundation
+import HTTPTypes
+import MerchantWire
+import Store
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Console
+
+@Suite(.timeLimit(.minutes(1))) struct ConsoleFormTests {
+    /// Every route that a form may use is in the table of its API.
+    @Test func everyFormUsesRoutesThatProgramsHave() {
+        let known = Set(ControlRoute.all.map(RouteUse.control) + MerchantRoute.all.map(RouteUse.merchant))
+        let device: Set<RouteUse> = [
+            .device(.signIn), .device(.purchases), .device(.finish(TransactionID(rawValue: 1))), .device(.signOut),
+            .device(.verifyReceipt),
+        ]
+        for action in PageController.actions {
+            #expect(!action.routes.isEmpty, "\(action.path)")
+            #expect(action.routes.isSubset(of: known.union(device)), "\(action.path)")
+            #expect(PageController.routes.contains { $0.path == action.page }, "\(action.path)")
+        }
+        let paths = PageController.actions.map(\.path)
+        #expect(Set(paths).count == paths.count)
+    }
+
+    /// Every form of every page is sent to an address of the table.
+    @Test func everyFormOfEveryPageHasItsRoute() async throws {
+        try await RunningConsole.with { console in
+            let email = try await console.customer()
+            let browser = console.browser()
+            let bought = try await buy(browser, console)
+            let paths = [
+                "", "/customers", "/customers/\(email)", "/buy", "/transactions", "/transactions/\(bought)",
+                "/transactions/\(bought)/refund", "/attempts", "/products", "/products/com.example.monkeys/hats",
+                "/clock", "/content", "/reviews", "/notifications", "/webhooks/e1", "/managed", "/inspector",
+                "/merchant", "/merchant/users/ann",
+                "/settings", "/snippets", "/search?q=tester",
+            ]
+            var seen: Set<String> = []
+            for path in paths {
+                let page = try await browser.get("/sandbox\(path)")
+                checkCommands(page.text, path)
+                #expect(page.status == 200, "\(path): \(page.text.prefix(2000))")
+                for form in page.forms {
+                    let action = PageController.actions.first { matches(form.action, $0.path) }
+                    #expect(action != nil, "\(form.action)")
+                    if let action { seen.insert(action.path) }
+                }
+            }
+            #expect(seen.count > 12)
+        }
+    }
+
+    /// Every line that a page shows for the shell is a command that exists, with options that exist.
+    private func checkCommands(_ html: String, _ path: String) {
+        for match in html.matches(of: /<code>(cornerstore [^<]*)<\/code>/) {
+            let line = String(match.1).unescaped
+            let words = line.split(separator: " ").dropFirst().map { $0.trimmingCharacters(in: ["'"]) }
+            #expect(throws: Never.self, "\(path): \(line)") { try Cornerstore.parseAsRoot(words) }
+        }
+    }
+
+    private func matches(_ action: String, _ template: String) -> Bool {
+        let (parts, wanted) = (action.split(separator: "/").dropFirst(), template.split(separator: "/"))
+        return parts.count == wanted.count && zip(parts, wanted).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
+    }
+
+    /// Buys as the tester.
+    /// - Returns: the transaction's id.
+    private func buy(_ browser: TestBrowser, _ console: RunningConsole) async throws -> String {
+        let form = try await browser.get("/sandbox/buy")
+        let done = try await browser.submit(
+            form, "/sandbox/buy",
+            [
+                ("email", "tester@sandbox.example"), ("password", ""), ("product", "com.example.monkeys credits5"),
+                ("quantity", "2"), ("finish", "yes"),
+            ])
+        #expect(done.status == 303, "\(done.text)")
+        let place = try #require(done.headers[.location])
+        return String(try #require(place.split(separator: "/").last).prefix { $0 != "?" })
+    }
+
+    @Test func aPurchaseIsMadeSeenAndRefunded() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let id = try await buy(browser, console)
+            let list = try await browser.get("/sandbox/transactions")
+            #expect(list.text.contains(id) && list.text.contains("× 2") && list.text.contains("Finished"))
+            let question = try await browser.get("/sandbox/transactions/\(id)/refund")
+            #expect(question.text.contains("Refund 1.98 USD?") && question.text.contains("1 delivery"))
+            _ = console.asked.take()
+            let done = try await browser.submit(
+                question, "/sandbox/transactions/\(id)/refund", [("reason", "app")])
+            #expect(done.status == 303)
+            #expect(console.asked.take().contains("POST /control/v1/sandbox/transactions/\(id)/refund"))
+            let page = try await browser.follow(done)
+            #expect(page.text.contains("Refunded 1.98 USD; 1 delivery revoked."))
+            #expect(try await browser.get("/sandbox/transactions").text.contains("Refunded"))
+            let again = try await browser.submit(question, "/sandbox/transactions/\(id)/refund", [("reason", "app")])
+            #expect(again.status == 422 || again.status == 303)
+        }
+    }
+
+    @Test func aRepeatedFormBuysOnce() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let form = try await browser.get("/sandbox/buy")
+            let typed = [
+                ("email", "tester@sandbox.example"), ("password", ""), ("product", "com.example.monkeys credits5"),
+                ("quantity", "1"),
+            ]
+            let first = try await browser.submit(form, "/sandbox/buy", typed)
+            let second = try await browser.submit(form, "/sandbox/buy", typed)
+            let places = [first, second].map { $0.headers[.location]?.prefix { $0 != "?" } }
+            #expect(places[0] != nil && places[0] == places[1])
+            #expect(try await console.store.sandbox.ledger(LedgerQuery()).rows.count == 1)
+        }
+    }
+
+    @Test func aRefusedFormKeepsWhatWasTyped() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let form = try await browser.get("/sandbox/buy")
+            let page = try await browser.submit(
+                form, "/sandbox/buy",
+                [
+                    ("email", "nobody@example.com"), ("password", "hunter2"), ("product", "com.example.monkeys hats"),
+                    ("quantity", "99"), ("username", "<b>"),
+                ])
+            #expect(page.status == 422)
+            #expect(page.text.contains("nobody@example.com") && page.text.contains("value=\"99\""))
+            #expect(page.text.contains("value=\"&lt;b&gt;\"") && !page.text.contains("hunter2"))
+            #expect(page.text.contains("must be a number from 1 to 10") && page.text.contains("aria-invalid"))
+            #expect(page.text.contains("value=\"com.example.monkeys hats\" selected"))
+            #expect(page.text.contains("<code>test-request</code>"))
+        }
+    }
+
+    @Test func productionAsksBeforeAChange() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let form = try await browser.get("/production/clock")
+            #expect(form.text.contains("class=\"production\"") && form.text.contains("Real customers"))
+            let question = try await browser.submit(form, "/production/clock/freeze")
+            #expect(question.status == 200 && question.text.contains("Change production?"))
+            #expect(console.store.production.clock.current == .running(offset: 0))
+            #expect(try await browser.submit(question, "/production/clock/freeze").status == 303)
+            #expect(console.store.production.clock.current != .running(offset: 0))
+            #expect(console.store.sandbox.clock.current == .running(offset: 0))
+        }
+    }
+
+    @Test func faultsAndRulesAreOrderedAndRemoved() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let page = try await browser.get("/sandbox/clock")
+            let recipe = try await browser.send(
+                .post, "/sandbox/recipes",
+                body: "token=\(try #require(page.form("/sandbox/recipes")?.first { $0.0 == "token" }?.1))&recipe=card")
+            #expect(recipe.status == 303)
+            let rules = try await browser.get("/sandbox/clock")
+            #expect(rules.text.contains("declined-once"))
+            let typed = [
+                ("email", "tester@sandbox.example"), ("password", ""), ("product", "com.example.monkeys credits5"),
+                ("quantity", "1"),
+            ]
+            let declined = try await browser.submit(try await browser.get("/sandbox/buy"), "/sandbox/buy", typed)
+            #expect(declined.status == 422 && declined.text.contains("The purchase failed"), "\(declined.text)")
+            let bought = try await browser.submit(try await browser.get("/sandbox/buy"), "/sandbox/buy", typed)
+            #expect(bought.status == 303)
+        }
+    }
+
+    @Test func aChildsPurchaseIsApprovedWithOneButton() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let form = try await browser.get("/sandbox/customers")
+            let made = try await browser.submit(
+                form, "/sandbox/customers/new",
+                [("email", "child@example.com"), ("storefront", "USA"), ("asks", "yes"), ("pays", "yes")])
+            #expect(made.status == 200 && made.text.contains("not shown again"))
+            let password = try #require(made.text.firstMatch(of: /<code class="id">([a-z0-9]{4}(-[a-z0-9]{4}){3})</)?.1)
+            let asked = try await browser.submit(
+                try await browser.get("/sandbox/buy"), "/sandbox/buy",
+                [
+                    ("email", "child@example.com"), ("password", String(password)),
+                    ("product", "com.example.monkeys hats"), ("quantity", "1"), ("finish", "yes"),
+                ])
+            let overview = try await browser.follow(asked)
+            let approve = try #require(overview.forms.first { $0.action.hasSuffix("/approve") })
+            #expect(try await browser.submit(overview, approve.action).status == 303)
+            #expect(try await console.store.sandbox.ledger(LedgerQuery()).rows.count == 1)
+            #expect(try await browser.get("/sandbox").text.contains("hats"))
+        }
+    }
+
+    @Test func aProductIsDraftedSubmittedAndBought() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let apps = try await browser.get("/sandbox/managed")
+            let registered = try await browser.submit(
+                apps, "/sandbox/managed/register", [("bundle", "com.example.drafts"), ("name", "Drafts")])
+            let app = try await browser.follow(registered)
+            checkCommands(app.text, "managed app")
+            let made = try await browser.submit(
+                app, "/sandbox/managed/com.example.drafts/create",
+                [
+                    ("kind", "consumable"), ("product", "com.example.drafts.coins"), ("price", "0.99"),
+                    ("locale", "en_US"), ("name", "Coins"), ("description", "Ten coins."), ("reference", "Coins"),
+                ])
+            let draft = try await browser.follow(made)
+            #expect(draft.text.contains("Ready to Submit"), "\(made.text) \(draft.text)")
+            checkCommands(draft.text, "managed product")
+            let path = "/sandbox/managed/com.example.drafts/com.example.drafts.coins"
+            func typed(_ price: String) -> [(String, String)] {
+                [
+                    ("price", price), ("locale", "en_US"), ("name", "Coins"), ("description", "Ten coins."),
+                    ("reference", "Coins"),
+                ]
+            }
+            // Another editor is faster.
+            let first = try await browser.submit(draft, path + "/change", typed("1.99"))
+            #expect(first.status == 303, "\(first.text)")
+            let second = try await browser.submit(draft, path + "/change", typed("2.99"))
+            #expect(second.status == 422 && second.text.contains("value=\"2.99\""))
+            let now = try await browser.get(path)
+            let submitted = try await browser.submit(now, path + "/submit")
+            #expect(try await browser.follow(submitted).text.contains("Approved"))
+            let bought = try await browser.submit(
+                try await browser.get("/sandbox/buy"), "/sandbox/buy",
+                [
+                    ("email", "tester@sandbox.example"), ("password", ""),
+                    ("product", "com.example.drafts com.example.drafts.coins"), ("quantity", "1"), ("finish", "yes"),
+                ])
+            #expect(bought.status == 303, "\(bought.text)")
+            #expect(try await browser.follow(bought).text.contains("1.99 USD"))
+            let file = try await browser.get("/sandbox/managed/com.example.drafts?export=yaml")
+            #expect(file.text.contains("com.example.drafts.coins"))
+        }
+    }
+
+    @Test func theLedgerIsSavedAsCSVAndJSON() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let id = try await buy(browser, console)
+            let csv = try await browser.get("/sandbox/transactions.csv")
+            let lines = csv.text.split(separator: "\r\n")
+            #expect(lines.count == 2 && lines[1].hasPrefix("\(id),\(id),"), "\(csv.text)")
+            #expect(csv.headers[.contentDisposition]?.contains("transactions-sandbox.csv") == true)
+            let json = try await browser.get("/sandbox/transactions.json")
+            let rows = try JSONDecoder().decode([ControlAPI.Transaction].self, from: Data(json.text.utf8))
+            #expect(rows.map(\.transactionId) == [id])
+            #expect(ExportController.field("=1+1") == "'=1+1" && ExportController.field("a,\"b\"") == "\"a,\"\"b\"\"\"")
+        }
+    }
+
+    @Test func aReceiptIsInspected() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let form = try await browser.get("/sandbox/inspector")
+            let noise = try await browser.submit(form, "/sandbox/inspector", [("receipt", "bm9uc2Vuc2U=")])
+            #expect(noise.status == 200 && noise.text.contains("Refused: malformed"))
+            let answer = try await browser.submit(form, "/sandbox/inspector", [("receipt", #"{"status": 21007}"#)])
+            #expect(answer.text.contains("The receipt is of the sandbox."))
+            let empty = try await browser.submit(form, "/sandbox/inspector", [("receipt", " ")])
+            #expect(empty.status == 422)
+        }
+    }
+
+    @Test func theMerchantsHalfAsksTheAdminAPI() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let page = try await browser.get("/sandbox/merchant")
+            #expect(page.text.contains("5 coins"))
+            _ = console.asked.take()
+            #expect(try await browser.submit(page, "/sandbox/merchant/products/sale").status == 303)
+            #expect(console.asked.take().contains("PUT /admin/v1/products/com.example.monkeys/credits5"))
+            #expect(try await browser.submit(page, "/sandbox/merchant/keys/revoke").status == 303)
+            #expect(console.asked.take().contains("DELETE /admin/v1/keys/backend"))
+            let proof = try await browser.submit(page, "/sandbox/merchant/check")
+            #expect(proof.text.contains("The books balance"))
+            let user = try await browser.get("/sandbox/merchant/users/ann")
+            #expect(user.text.contains("coins") && user.text.contains("grant"))
+            let given = try await browser.submit(
+                user, "/sandbox/merchant/users/ann/adjust", [("currency", "coins"), ("amount", "1"), ("note", "")])
+            #expect(given.status == 303)
+            let none = try await browser.submit(
+                user, "/sandbox/merchant/users/ann/adjust", [("currency", "coins"), ("amount", "x")])
+            #expect(none.status == 422)
+        }
+    }
+}

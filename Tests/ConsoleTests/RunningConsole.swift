@@ -1,0 +1,264 @@
+import ConsolePages
+import Foundation
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOEmbedded
+import Store
+import StoreServer
+import StoreWire
+import Synchronization
+import TestSupport
+
+@testable import Console
+
+/// A console over a store in this process, for one test. No port is opened.
+struct RunningConsole: Sendable {
+    let responder: RouterResponder<ConsoleRequestContext>
+    let store: StoreApplication
+    /// The routes that the console asked, each as `METHOD path` without its query.
+    let asked: AskedRoutes
+    let now: TestTime
+
+    static let bundleID: BundleID = "com.example.monkeys"
+    static let host = "cornerstore.localhost:8420"
+
+    private static let catalog = """
+        cornerstore-catalog: 1
+        apps:
+          - bundleID: com.example.monkeys
+            name: Monkeys
+            products:
+              - productID: credits5
+                type: Consumable
+                displayPrice: 0.99
+              - productID: hats
+                type: NonConsumable
+                displayPrice: 2.99
+        """
+
+    static func with(
+        adminToken: String? = nil, publicHost: String? = nil,
+        _ body: @escaping @Sendable (RunningConsole) async throws -> Void
+    ) async throws {
+        try await TemporaryDirectory.with { directory in
+            let catalog = directory.url.appendingPathComponent("catalog.yaml")
+            try Data(Self.catalog.utf8).write(to: catalog)
+            var configuration = StoreServerConfiguration(
+                dataDirectory: directory.url.appendingPathComponent("data"),
+                catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)], controlPort: 0, sandboxPort: 0,
+                productionPort: 0, storefrontPort: 0)
+            configuration.passwordCost = PasswordCost(rounds: 16)
+            try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
+            var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+            logger.logLevel = .critical
+            let store = try await StoreApplication.open(configuration, now: { Date() }, logger: logger)
+            do {
+                let (asked, now) = (AskedRoutes(), TestTime())
+                var settings = ConsoleConfiguration(limits: ServerLimits())
+                settings.adminToken = adminToken
+                settings.publicHost = publicHost
+                let tester = SandboxTester.read(from: configuration.dataDirectory)
+                let backends = ConsoleBackends(
+                    control: RecordingCalls(calls: store.inProcessControl, asked: asked),
+                    devices: Dictionary(
+                        uniqueKeysWithValues: StoreEnvironment.allCases.map {
+                            ($0, RecordingCalls(calls: store.inProcessDevice($0), asked: asked))
+                        }), merchant: RecordingCalls(calls: NoMerchant(), asked: asked),
+                    tester: { tester.map { ConsoleTester(email: $0.email, password: $0.password) } },
+                    certificates: ConsoleCertificates(roots: [store.authority.receiptRoot, store.authority.jwsRoot]))
+                let application = ConsoleApplication(
+                    settings, backends, now: { now.date }, logger: logger, onReady: { _ in })
+                try await body(
+                    RunningConsole(
+                        responder: application.router().buildResponder(), store: store, asked: asked, now: now))
+            } catch {
+                await store.close()
+                throw error
+            }
+            await store.close()
+        }
+    }
+
+    /// A browser: it keeps the console's cookie and sends what browsers send.
+    func browser() -> TestBrowser { TestBrowser(responder: responder) }
+
+    /// A customer who is new.
+    func customer(_ environment: StoreEnvironment = .sandbox) async throws -> String {
+        let email = "\(UUID().uuidString.lowercased())@example.com"
+        let store = environment == .sandbox ? store.sandbox : store.production
+        _ = try await store.accounts.create(
+            NewAccount(email: email, password: "a password", storefront: "USA"), at: store.clock.milliseconds)
+        return email
+    }
+}
+
+/// The machine's clock of a test.
+final class TestTime: Sendable {
+    private let seconds = Mutex(1_800_000_000.0)
+    var date: Date { Date(timeIntervalSince1970: seconds.withLock { $0 }) }
+    func advance(_ by: Double) { seconds.withLock { $0 += by } }
+}
+
+/// The routes that were asked.
+final class AskedRoutes: Sendable {
+    private let list = Mutex<[String]>([])
+    func add(_ route: String) { list.withLock { $0.append(route) } }
+    /// Returns the routes since the last call.
+    func take() -> [String] {
+        list.withLock { list in
+            defer { list = [] }
+            return list
+        }
+    }
+}
+
+/// Passes calls on and notes them.
+struct RecordingCalls: APICalls {
+    let calls: any APICalls
+    let asked: AskedRoutes
+
+    func send(
+        _ method: String, _ path: String, json: [UInt8]?, token: String?, for caller: APICaller
+    ) async throws -> APIAnswer {
+        asked.add("\(method) \(path.prefix { $0 != "?" })")
+        return try await calls.send(method, path, json: json, token: token, for: caller)
+    }
+
+    func stream(_ path: String, for caller: APICaller) async throws -> Response {
+        try await calls.stream(path, for: caller)
+    }
+}
+
+/// A merchant with nothing.
+struct NoMerchant: APICalls {
+    func send(
+        _ method: String, _ path: String, json: [UInt8]?, token: String?, for caller: APICaller
+    ) async throws -> APIAnswer {
+        let bodies = [
+            "/admin/v1/products":
+                #"{"revision":1,"products":[{"bundleId":"com.example.monkeys","productId":"credits5","kind":"consumable","grants":[{"credits":5,"currency":"coins"}],"isOnSale":true}]}"#,
+            "/admin/v1/users": #"{"users":[{"userId":"ann"}]}"#, "/admin/v1/redemptions": #"{"redemptions":[]}"#,
+            "/admin/v1/users/ann/redemptions": #"{"redemptions":[]}"#,
+            "/admin/v1/keys": #"{"keys":[{"name":"backend","scopes":["users"],"createdAt":1}]}"#,
+            "/admin/v1/webhooks/events":
+                #"{"events":[{"eventId":"e1","type":"purchase","state":"dead","createdAt":1,"attempts":3}]}"#,
+            "/admin/v1/webhooks/events/e1":
+                #"{"event":{"eventId":"e1","type":"purchase","state":"dead","createdAt":1,"attempts":1},"body":"{}","attempts":[{"attempt":1,"sentAt":1,"duration":5,"status":500,"answer":"no"}]}"#,
+            "/admin/v1/content": #"{"items":[]}"#,
+            "/admin/v1/webhooks/dead":
+                #"{"events":[{"eventId":"e1","type":"purchase","createdAt":1,"attempts":3,"reason":"no answer"}]}"#,
+            "/admin/v1/webhooks/test": #"{"eventId":"e2"}"#,
+            "/admin/v1/books/check": #"{"accounts":1,"entries":2,"outstanding":[],"findings":[]}"#,
+            "/admin/v1/users/ann":
+                #"{"userId":"ann","balances":[{"currency":"coins","amount":5,"environment":"Sandbox"}],"entitlements":[],"flags":[]}"#,
+            "/admin/v1/users/ann/history":
+                #"{"currency":"coins","entries":[{"entry":1,"kind":"grant","amount":5,"balance":5,"createdAt":1,"environment":"Sandbox"}],"environment":"Sandbox"}"#,
+            "/admin/v1/users/ann/adjustments":
+                #"{"entry":2,"kind":"adjustment","amount":1,"balance":6,"createdAt":1,"environment":"Sandbox"}"#,
+            "/admin/v1/products/com.example.monkeys/credits5":
+                #"{"bundleId":"com.example.monkeys","productId":"credits5","kind":"consumable","grants":[{"credits":5,"currency":"coins"}],"isOnSale":false}"#,
+        ]
+        guard let body = bodies[String(path.prefix { $0 != "?" })] else {
+            return path.hasSuffix("/send") || method == "DELETE"
+                ? APIAnswer(status: 204, body: Data())
+                : APIAnswer(status: 404, body: Data(#"{"code":"not_found","message":"There is nothing here."}"#.utf8))
+        }
+        return APIAnswer(status: 200, body: Data(body.utf8))
+    }
+
+    func stream(_ path: String, for caller: APICaller) async throws -> Response { Response(status: .notFound) }
+}
+
+/// A browser of a test.
+final class TestBrowser: Sendable {
+    private let responder: RouterResponder<ConsoleRequestContext>
+    private let cookie = Mutex<String?>(nil)
+
+    init(responder: RouterResponder<ConsoleRequestContext>) { self.responder = responder }
+
+    struct Page: Sendable {
+        var status: Int
+        var text: String
+        var headers: HTTPFields
+
+        /// The forms that change something: their addresses with the hidden values and the token.
+        var forms: [(action: String, values: [(String, String)])] {
+            text.matches(of: /<form method="post" action="([^"]*)"[^>]*>(.*?)<\/form>/.dotMatchesNewlines()).map {
+                form in
+                let inputs = form.2.matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/)
+                return (String(form.1), inputs.map { (String($0.1), String($0.2).unescaped) })
+            }
+        }
+
+        func form(_ action: String) -> [(String, String)]? { forms.first { $0.action == action }?.values }
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, body: String? = nil, headers: [(String, String)] = [],
+        keepsCookie: Bool = true
+    ) async throws -> Page {
+        var fields: HTTPFields = [.accept: "text/html"]
+        if let cookie = cookie.withLock({ $0 }), keepsCookie { fields[.cookie] = cookie }
+        if body != nil { fields[.contentType] = "application/x-www-form-urlencoded" }
+        if method == .post { fields[HTTPField.Name("Sec-Fetch-Site") ?? .age] = "same-origin" }
+        var authority = RunningConsole.host
+        for (name, value) in headers {
+            if name == "Host" {
+                authority = value
+            } else if let name = HTTPField.Name(name) {
+                fields[name] = value.isEmpty ? nil : value
+            }
+        }
+        var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .critical
+        logger[metadataKey: "hb.request.id"] = "test-request"
+        let response = try await responder.respond(
+            to: Request(
+                head: HTTPRequest(
+                    method: method, scheme: "http", authority: authority, path: path, headerFields: fields),
+                body: RequestBody(buffer: ByteBuffer(string: body ?? ""))),
+            context: ConsoleRequestContext(
+                source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: logger)))
+        for value in response.headers[values: .setCookie] {
+            let pair = String(value.prefix { $0 != ";" })
+            cookie.withLock { $0 = pair.hasSuffix("=") ? nil : pair }
+        }
+        let written = WrittenBody()
+        try await response.body.write(written)
+        return Page(status: response.status.code, text: written.text, headers: response.headers)
+    }
+
+    func get(_ path: String) async throws -> Page { try await send(.get, path) }
+
+    /// Fills a form of a page in and sends it.
+    func submit(_ page: Page, _ action: String, _ typed: [(String, String)] = []) async throws -> Page {
+        let values = (page.form(action) ?? []) + typed
+        let body = values.map { "\($0.0.percentEncodedForForm)=\($0.1.percentEncodedForForm)" }.joined(separator: "&")
+        return try await send(.post, action, body: body)
+    }
+
+    /// Follows an answer to the page that it names.
+    func follow(_ page: Page) async throws -> Page {
+        guard page.status == 303, let location = page.headers[.location] else { return page }
+        return try await get(location)
+    }
+}
+
+extension String {
+    var percentEncodedForForm: String { addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
+    var unescaped: String {
+        replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"")
+            .replacing("&#39;", with: "'").replacing("&amp;", with: "&")
+    }
+}
+
+/// Collects an answer's body.
+private final class WrittenBody: ResponseBodyWriter, Sendable {
+    private let whole = Mutex(ByteBuffer())
+    var text: String { whole.withLock { String(buffer: $0) } }
+    func write(_ buffer: ByteBuffer) async throws { whole.withLock { _ = $0.writeImmutableBuffer(buffer) } }
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}

@@ -1,0 +1,163 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite("Commands for what the control port shows", .timeLimit(.minutes(1))) struct OperatorCommandTests {
+    private static let tester = "tester@sandbox.example"
+
+    /// Buys as an app does. StoreKit's queue is one for a process, so each purchase is one of its own.
+    private static func buy(_ product: String, at store: RunningStore) async throws -> ChildProcess.Result {
+        try await Program.run(["buy", product, "--data", store.data, "--json"])
+    }
+
+    @Test func aPurchaseIsFoundShownAndSaved() async throws {
+        try await RunningStore.with { store async throws in
+            let bought = try await Self.buy("com.example.app.pro", at: store).output.object()
+            let id = try #require(bought["transactionId"] as? String)
+            let shown = try await store.run("transaction show \(id) --json").output.object()
+            #expect(shown["email"] as? String == Self.tester)
+            #expect(await store.run("transaction show \(id)").output.contains("sandbox-"))
+            let hits = try await store.run("search \(id) --json").output.objects()
+            #expect(hits.map { $0["kind"] as? String } == ["transaction"])
+            let file = store.directory.path("saved.receipt")
+            for line in [
+                "transaction receipt \(id) --out \(file)",
+                "account receipt \(Self.tester) --app com.example.app --out \(file)",
+            ] {
+                #expect(await store.run(line).status == 0, "\(line)")
+                let data = try Data(contentsOf: URL(fileURLWithPath: file))
+                #expect(data.count > 500, "\(line)")
+            }
+            let finished = try await store.run("transaction list --kind nonConsumable --state finished --json").output
+                .objects()
+            #expect(finished.map { $0["transactionId"] as? String } == [id])
+            #expect(await store.run("transaction list --state lost").status == 2)
+        }
+    }
+
+    @Test func anAttemptThatFailsIsListed() async throws {
+        try await RunningStore.with { store async throws in
+            #expect(await store.run("payment-rule add once --count 1").status == 0)
+            #expect(await store.run("payment-rule add other --minimum 1000").status == 0)
+            #expect(try await Self.buy("com.example.app.coins", at: store).status == 1)
+            let attempts = try await store.run("attempt list --account \(Self.tester) --json").output.objects()
+            #expect(attempts.map { $0["state"] as? String } == ["declined"])
+            #expect(await store.run("attempt").output.contains("declined"))
+            #expect(!(await store.run("payment-rule remove other").output.contains("other")))
+            #expect(await store.run("payment-rule remove other").status == 1)
+        }
+    }
+
+    @Test func anAccountIsShownSignedOutAndCleared() async throws {
+        try await RunningStore.with { store async throws in
+            #expect(try await Self.buy("com.example.app.pro", at: store).status == 0)
+            #expect(await store.run("promote com.example.app.coins --account \(Self.tester)").status == 0)
+            let shown = await store.run("account show \(Self.tester)").output
+            #expect(shown.contains("Owned") && shown.contains("com.example.app.pro") && shown.contains("Promotions"))
+            let waiting = try await store.run("promotion list --account \(Self.tester) --json").output.objects()
+            let promotion = try #require(waiting.first?["promotionId"] as? String)
+            #expect(
+                await store.run("promotion withdraw \(promotion) --account \(Self.tester)").output
+                    == "No promoted purchase waits.\n")
+            let listed = try await store.run("account list --start TEST --json").output.objects()
+            #expect(listed.map { $0["email"] as? String } == [Self.tester])
+            #expect(listed.first?["lastPurchaseDate"] is String)
+            #expect(await store.run("account list --flag locked").output == "No accounts in sandbox.\n")
+            #expect(await store.run("account sign-out \(Self.tester)").output.hasPrefix("Signed out. 1 "))
+            let cleared = try await store.run("account clear-history \(Self.tester) --json").output.object()
+            #expect(cleared["transactions"] as? Int == 1)
+            #expect(await store.run("transaction").output == "No transactions in sandbox.\n")
+            let refused = await store.run("account clear-history nobody@example.com")
+            #expect(refused.status == 1 && refused.errors.contains("No account"))
+        }
+    }
+
+    @Test func theCatalogAndItsSecretsAreShown() async throws {
+        try await RunningStore.with { store async throws in
+            let app = try await store.run("app show com.example.app --json").output.object()
+            #expect((app["products"] as? [[String: Any]])?.count == 2)
+            let one = await store.run("app show com.example.app --product com.example.app.pro").output
+            #expect(one.contains("4.99 USD") && one.contains("line") && !one.contains("coins"))
+            #expect(await store.run("app problems").output.contains("No problems."))
+            let secret = await store.run("app secret com.example.app").output.trimmingCharacters(in: .newlines)
+            #expect(await store.run("app list").output.contains(secret) && secret.count == 32)
+            let tester = try String(contentsOfFile: store.data + "/sandbox-tester.json", encoding: .utf8).object()
+            #expect(await store.run("server tester").output.contains(try #require(tester["password"] as? String)))
+        }
+    }
+
+    @Test func faultsAndCodesAreTakenBackOneByOne() async throws {
+        try await RunningStore.with { store async throws in
+            #expect(await store.run("fault order purchases paymentNotAllowed --count 2").status == 0)
+            #expect(await store.run("fault order finish 503").status == 0)
+            #expect(try await Self.buy("com.example.app.coins", at: store).status == 1)
+            #expect(await store.run("fault hits").output.contains("paymentNotAllowed"))
+            let left = await store.run("fault remove purchases").output
+            #expect(left.contains("finish") && !left.contains("purchases"))
+            #expect(await store.run("fault choices").output.contains("cut-after:BYTES"))
+            let code = await store.run("code add com.example.app.pro").output.trimmingCharacters(in: .newlines)
+            #expect(await store.run("code withdraw \(code)").status == 0)
+            #expect(await store.run("code list").output == "No codes.\n")
+            #expect(await store.run("code withdraw \(code)").status == 1)
+        }
+    }
+
+    @Test func theServerIsShown() async throws {
+        try await RunningStore.with { store async throws in
+            let settings = try await store.run("server settings --json").output.object()
+            #expect((settings["addresses"] as? [String: String])?["control"] == store.addresses.control)
+            #expect(await store.run("server").output.contains("SQLite"))
+            #expect(await store.run("transaction show 1").status == 1)
+            #expect(
+                await store.run("server requests --limit 1").output.contains("/control/v1/{environment}/transactions"))
+            #expect(await store.run("server sheets").output == "No payment sheet waits.\n")
+            #expect(await store.run("clock freeze").status == 0)
+            let audit = try await store.run("server audit --json").output.objects()
+            #expect(audit.map { $0["operation"] as? String } == ["PUT /control/v1/{environment}/clock"])
+            #expect(audit.first?["operatorName"] as? String == "command line")
+        }
+    }
+
+    @Test func eventsAreFollowed() async throws {
+        try await RunningStore.with { store async throws in
+            let hasEnded = Mutex(false)
+            async let followed = {
+                let result = await store.run("events --count 1 --json")
+                hasEnded.withLock { $0 = true }
+                return result
+            }()
+            // A change that comes before the command follows is not told to it.
+            while !hasEnded.withLock({ $0 }) { #expect(await store.run("clock advance 1h").status == 0) }
+            let result = await followed
+            #expect(result.status == 0 && result.output.contains("sandbox.clock"), "\(result)")
+            #expect(await store.run("events --count 0").status == 2)
+        }
+    }
+
+    /// The store finishes open requests before it stops, so a stream has to end by itself.
+    @Test func eventsEndWhenTheStoreStops() async throws {
+        let (texts, tell) = AsyncStream.makeStream(of: String.self)
+        try await RunningStore.with { store async throws in
+            let port = UInt16(URL(string: store.addresses.control)?.port ?? 0)
+            let (connected, isConnected) = AsyncStream.makeStream(of: Void.self)
+            Task {
+                let text = try? await RawConnection.run {
+                    let connection = try RawConnection(port: port)
+                    connection.write("GET /control/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    let head = connection.read(until: "retry: 1000")
+                    isConnected.finish()
+                    return head + connection.read(until: "\r\n0\r\n\r\n")
+                }
+                tell.yield(text ?? "")
+                tell.finish()
+            }
+            for await _ in connected {}
+        }
+        var all = ""
+        for await text in texts { all += text }
+        #expect(all.hasPrefix("HTTP/1.1 200") && all.hasSuffix("0\r\n\r\n"), "\(all)")
+    }
+}

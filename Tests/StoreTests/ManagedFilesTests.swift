@@ -1,0 +1,116 @@
+import Foundation
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite("The managed catalog's files", .timeLimit(.minutes(1))) struct ManagedFilesTests {
+    private static let bundleID: BundleID = "com.example.made"
+
+    @discardableResult
+    private static func take(_ text: String, into scene: ManagedScene, isYAML: Bool) async throws
+        -> ManagedCatalog.Import
+    {
+        try await scene.managed.importFile(
+            text, isYAML: isYAML, bundleID: isYAML ? nil : bundleID, isApproved: false, by: "anna")
+    }
+
+    /// Takes a file in and gives it out: the app is the same in both formats, byte for byte, and taking the result in
+    /// again changes nothing.
+    private static func expectUnchanged(
+        _ app: CatalogApp, _ scene: ManagedScene, _ comment: Comment? = nil
+    ) async throws {
+        try await take(CornerstoreCatalogFile.text(of: [app]), into: scene, isYAML: true)
+        #expect(try scene.managed.app(app.bundleID).whole == app, comment)
+        let yaml = try scene.managed.export(app.bundleID, asYAML: true)
+        #expect(
+            yaml.omitted.isEmpty && yaml.text.utf8.elementsEqual(CornerstoreCatalogFile.text(of: [app]).utf8), comment)
+        let storeKit = try scene.managed.export(app.bundleID, asYAML: false)
+        #expect(storeKit.text.utf8.elementsEqual(StoreKitConfigurationFile.text(of: app).text.utf8), comment)
+        let again = try await take(yaml.text, into: scene, isYAML: true)
+        #expect(again.created.isEmpty && again.changed.isEmpty, comment)
+    }
+
+    @Test func generatedFilesAreTakenInWithoutLoss() async throws {
+        var products = 0
+        try await Backend.sqlite.withManaged { scene async throws in
+            for seed in 0..<20 as Range<UInt64> {
+                var forge = StoreKitFileForge(random: SeededGenerator(seed: seed), filling: .mixed)
+                let text = forge.document().xcodeText
+                let app = try #require(
+                    try StoreKitConfigurationFile.read(
+                        Array(text.utf8), file: "A.storekit", bundleID: BundleID("com.example.made\(seed)")
+                    ).apps.first)
+                products += app.products.count
+                try await Self.expectUnchanged(app, scene, "seed \(seed)")
+            }
+        }
+        #expect(products > 25)
+    }
+
+    @Test(arguments: Backend.available)
+    func aFileWithEveryKeyIsTakenInWithoutLoss(_ backend: Backend) async throws {
+        let page = CatalogFixtures.root.appendingPathComponent("Documentation/Catalog.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let example = try #require(text.firstMatch(of: /```yaml\n(cornerstore-catalog: 1\napps:[\s\S]*?)```/))
+        let app = try #require(
+            try CornerstoreCatalogFile.read(Array(example.1.utf8), file: "Catalog.md").apps.first)
+        #expect(app.products.contains { $0.isHosted })
+        try await backend.withTestDatabases { database, apps async throws in
+            try await Self.expectUnchanged(app, try await ManagedScene.open(database, apps: apps))
+            // A restart keeps everything.
+            let restarted = try await ManagedScene.open(database, apps: apps)
+            #expect(try restarted.managed.app(app.bundleID).whole == app)
+            #expect(restarted.catalogs.all.value.app(app.bundleID)?.products == app.products)
+        }
+    }
+
+    @Test func aStoreKitFileNeedsABundleIdAndItsProblemsAreTold() async throws {
+        try await Backend.sqlite.withManaged { scene async throws in
+            var forge = StoreKitFileForge(random: SeededGenerator(seed: 1), filling: .filled)
+            let text = forge.document().xcodeText
+            #expect(
+                try await refusal {
+                    try await scene.managed.importFile(text, isYAML: false, bundleID: nil, isApproved: false, by: "a")
+                } == .invalidRequest)
+            let refused = await #expect(throws: RefusedCatalog.self) {
+                try await Self.take("cornerstore-catalog: 1\napps: 7", into: scene, isYAML: true)
+            }
+            #expect(refused?.problems.first?.hasPrefix("catalog.yaml:2:") == true)
+            try await Self.take(text, into: scene, isYAML: false)
+            #expect(try !scene.managed.app(Self.bundleID).products.isEmpty)
+        }
+    }
+
+    @Test func anImportChangesWhatTheFileSaysAndKeepsTheRest() async throws {
+        try await Backend.sqlite.withManaged { scene async throws in
+            try await scene.register()
+            try await scene.create("coins")
+            try await scene.create("hats", .nonConsumable)
+            try await scene.submit("coins", "hats")
+            let result = try await Self.take(ManagedCatalogTests.yaml("coins"), into: scene, isYAML: true)
+            #expect(result.created.isEmpty && result.changed == ["coins"])
+            // The file has no texts: the new version lacks them, the approved one stays.
+            let coins = try scene.managed.product("coins", of: ManagedScene.bundleID)
+            #expect(coins.versions.map(\.stage) == [.approved, .preparing] && coins.state == .missingMetadata)
+            #expect(try scene.managed.app(ManagedScene.bundleID).frame.name == "Managed")
+            #expect(try await scene.sold("coins", "hats", in: .production) == ["coins", "hats"])
+            // The type is fixed.
+            let other = ManagedCatalogTests.yaml("hats")
+            #expect(try await refusal { try await Self.take(other, into: scene, isYAML: true) } == .wrongState)
+        }
+    }
+
+    @Test func anAppThatIsLiveAlreadyIsTakenInApproved() async throws {
+        try await Backend.sqlite.withManaged { scene async throws in
+            let text = ManagedCatalogTests.yaml("coins").replacing(
+                "displayPrice: 0.99",
+                with: "displayPrice: 0.99\n        localizations: [{locale: en, displayName: C, description: D}]")
+            let result = try await scene.managed.importFile(
+                text, isYAML: true, bundleID: nil, isApproved: true, by: "anna")
+            #expect(result.created == ["coins"] && result.notes.isEmpty)
+            #expect(try await scene.sold("coins", in: .production) == ["coins"])
+        }
+    }
+}
