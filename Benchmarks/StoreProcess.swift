@@ -33,7 +33,7 @@ struct StoreProcess: Sendable {
     }
 
     /// The flags that choose ports; 0 is any free one.
-    static let ports = ["--sandbox-port", "--production-port", "--control-port", "--storefront-port"]
+    static let ports = ["--sandbox-port", "--production-port", "--control-port", "--storefront-port", "--console-port"]
 
     /// Starts the store and waits at most 30 seconds for its first answer.
     static func start(catalog: String, data: URL) async throws -> StoreProcess {
