@@ -22,9 +22,11 @@ struct ConsoleUnderLoad: Sendable {
     /// Every page of the sandbox that shows something of its own.
     func pages() async throws -> [Page] {
         let (customer, customerLink) = try await (
-            "/sandbox/customers", link("/sandbox/customers", below: "/sandbox/customers/"))
+            "/sandbox/customers", link("/sandbox/customers", below: "/sandbox/customers/")
+        )
         let (transactions, transactionLink) = try await (
-            "/sandbox/transactions", link("/sandbox/transactions", below: "/sandbox/transactions/"))
+            "/sandbox/transactions", link("/sandbox/transactions", below: "/sandbox/transactions/")
+        )
         let product = try await link("/sandbox/products", below: "/sandbox/products/")
         return [
             Page(path: "/sandbox"), Page(path: customer), Page(path: customerLink, isOfMany: true),
@@ -70,7 +72,7 @@ struct ConsoleUnderLoad: Sendable {
                 pages += 1
                 try await Task.sleep(for: .milliseconds(250))
             }
-        } catch where Task.isCancelled {
+        } catch  where Task.isCancelled {
             return pages
         }
         guard Task.isCancelled else { throw BenchmarkError("the stream of events ended") }
