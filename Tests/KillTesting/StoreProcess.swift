@@ -130,14 +130,19 @@ actor StoreProcess {
 
     /// The account's transactions, oldest first.
     func ledger(of email: String) async throws -> [Row] {
+        struct Page: Decodable {
+            var rows: [Row]
+            var next: String?
+        }
         var rows: [Row] = []
+        var before = ""
         while true {
-            let before = rows.last.map { "&before=\($0.transactionId)" } ?? ""
             let answer = try await ask(
                 "GET", "sandbox/transactions?account=\(email)&limit=1000\(before)", nil, status: 200)
-            let page = try JSONDecoder().decode([Row].self, from: answer)
-            rows += page
-            if page.count < 1000 { return rows.reversed() }
+            let page = try JSONDecoder().decode(Page.self, from: answer)
+            rows += page.rows
+            guard let next = page.next else { return rows.reversed() }
+            before = "&before=\(next)"
         }
     }
 
