@@ -14,8 +14,8 @@ struct ConsoleUnderLoad: Sendable {
     let port: Int
     private let ledger: Ledger
 
-    init(_ store: StoreUnderLoad) throws {
-        port = try store.store.port("console")
+    init(_ store: StoreUnderLoad) async throws {
+        port = try await store.store.laterPort("console")
         ledger = store.ledger
     }
 

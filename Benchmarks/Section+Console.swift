@@ -6,7 +6,7 @@ extension Section {
     static let console = Section(name: "console") { setting in
         let store = try await StoreUnderLoad.start(Ledger(accounts: 100_000, transactions: 1_000_000))
         defer { store.stop() }
-        let console = try ConsoleUnderLoad(store)
+        let console = try await ConsoleUnderLoad(store)
         // One browser asks for one page after the other.
         let load = LoadGenerator(clients: 1, warmUp: setting.warmUp / 4, seconds: setting.seconds / 3)
         var (slowest, median) = (0.0, 0.0)

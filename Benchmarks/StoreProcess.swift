@@ -9,6 +9,7 @@ struct StoreProcess: Sendable {
     let addresses: [String: String]
     /// The time from its start to its first answer to a request.
     let secondsToAnswer: Double
+    private let file: URL
 
     /// The port of one of ``addresses``.
     func port(_ name: String) throws -> Int {
@@ -16,6 +17,19 @@ struct StoreProcess: Sendable {
             throw BenchmarkError("addresses.json names no port of \(name)")
         }
         return port
+    }
+
+    /// The port of one of the addresses that the file gets last, such as the console's. Waits for it at most 10 seconds.
+    func laterPort(_ name: String) async throws -> Int {
+        for _ in 0..<1_000 {
+            if let addresses = try? JSONDecoder().decode([String: String].self, from: Data(contentsOf: file)),
+                let port = addresses[name].flatMap({ URLComponents(string: $0)?.port })
+            {
+                return port
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw BenchmarkError("addresses.json names no port of \(name)")
     }
 
     /// The path of the measured program, beside this one, because `make bench` builds both.
@@ -47,7 +61,7 @@ struct StoreProcess: Sendable {
                     let address = addresses["sandbox"], await answers(address)
                 {
                     let seconds = (ContinuousClock.now - child.started).seconds
-                    return StoreProcess(child: child, addresses: addresses, secondsToAnswer: seconds)
+                    return StoreProcess(child: child, addresses: addresses, secondsToAnswer: seconds, file: file)
                 }
                 guard child.isRunning else { throw BenchmarkError("cornerstore serve ended before it answered") }
                 try await Task.sleep(for: .milliseconds(2))
