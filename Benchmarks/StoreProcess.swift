@@ -19,7 +19,7 @@ struct StoreProcess: Sendable {
         return port
     }
 
-    /// The port of one of the addresses that the file gets last, such as the console's. Waits for it at most 10 seconds.
+    /// The port of one of the addresses that the file gets last, such as the console. Waits at most 10 seconds for it.
     func laterPort(_ name: String) async throws -> Int {
         for _ in 0..<1_000 {
             if let addresses = try? JSONDecoder().decode([String: String].self, from: Data(contentsOf: file)),
