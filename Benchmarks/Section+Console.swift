@@ -4,7 +4,7 @@ extension Section {
     /// The console over a ledger of a million rows: its pages, the bytes of the first one, and what purchases pay for
     /// being watched.
     static let console = Section(name: "console") { setting in
-        let store = try await StoreUnderLoad.start(Ledger(accounts: 100_000, transactions: 1_000_000))
+        let store = try await StoreUnderLoad.start(Ledger(accounts: 100_000, transactions: 1_000_000), hasConsole: true)
         defer { store.stop() }
         let console = try await ConsoleUnderLoad(store)
         // One browser asks for one page after the other.

@@ -41,20 +41,21 @@ struct StoreProcess: Sendable {
         return url
     }
 
-    static func arguments(catalog: String, data: URL) -> [String] {
+    static func arguments(catalog: String, data: URL, hasConsole: Bool = false) -> [String] {
         // The merchant is measured in a process of its own.
-        ["serve", catalog, "--data", data.path, "--no-merchant", "--no-console"] + ports.flatMap { [$0, "0"] }
+        ["serve", catalog, "--data", data.path, "--no-merchant"] + (hasConsole ? [] : ["--no-console"])
+            + ports.flatMap { [$0, "0"] }
     }
 
     /// The flags that choose ports; 0 is any free one.
     static let ports = ["--sandbox-port", "--production-port", "--control-port", "--storefront-port", "--console-port"]
 
     /// Starts the store and waits at most 30 seconds for its first answer.
-    static func start(catalog: String, data: URL) async throws -> StoreProcess {
+    static func start(catalog: String, data: URL, hasConsole: Bool = false) async throws -> StoreProcess {
         let file = data.appending(path: "addresses.json")
         // Remove the file of an earlier run.
         try? FileManager.default.removeItem(at: file)
-        let child = try ChildProcess(try executable(), arguments(catalog: catalog, data: data))
+        let child = try ChildProcess(try executable(), arguments(catalog: catalog, data: data, hasConsole: hasConsole))
         do {
             while (ContinuousClock.now - child.started) < .seconds(30) {
                 if let addresses = try? JSONDecoder().decode([String: String].self, from: Data(contentsOf: file)),

@@ -12,13 +12,13 @@ struct StoreUnderLoad: Sendable {
     private let data: URL
 
     /// Writes the ledger into a new folder and starts the store in it.
-    static func start(_ ledger: Ledger) async throws -> StoreUnderLoad {
+    static func start(_ ledger: Ledger, hasConsole: Bool = false) async throws -> StoreUnderLoad {
         let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
                 at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try await ledger.write(to: data)
-            let store = try await StoreProcess.start(catalog: try catalog(), data: data)
+            let store = try await StoreProcess.start(catalog: try catalog(), data: data, hasConsole: hasConsole)
             let secrets = try JSONDecoder().decode(
                 [String: String].self, from: Data(contentsOf: data.appending(path: "shared-secrets.json")))
             return StoreUnderLoad(
