@@ -46,7 +46,7 @@ struct ConsoleUnderLoad: Sendable {
         guard let begin = html.range(of: "href=\"" + start) else {
             throw BenchmarkError("\(page) links to nothing below \(start)")
         }
-        return start + html[begin.upperBound...].prefix { $0 != "\"" && $0 != "?" && $0 != "/" }
+        return start + html[begin.upperBound...].prefix { $0 != "\"" && $0 != "?" }
     }
 
     /// The bytes of the first page with all that it loads, and the number of requests.
