@@ -319,11 +319,12 @@ struct RestoreTests {
         let saves = LockedList<Int>()
         // The engine is busy while the app finishes what a callback brings, as a slow disk would keep it.
         let busy = LockedList<DispatchSemaphore>()
+        let begun = LockedList<Int>()
         let engine = device.launch(
             timer: ImmediateTimer(),
             mayPerform: { action in
                 if case .save(let entries, _) = action { saves.append(entries.count) }
-                if case .forget(let keys) = action, keys.isEmpty { busy.all.last?.wait() }
+                if case .forget(let keys) = action, keys.isEmpty { busy.all[begun.append(0) - 1].wait() }
                 return true
             })
         let queue = SKPaymentQueue(engine: engine)

@@ -238,7 +238,7 @@ public struct StoreApplication: Sendable {
             try? directory.write(JSONEncoder.readable.encode(addresses), to: Addresses.fileName, isSecret: false)
             await onReady(addresses)
         }
-        do { try await probePorts() } catch {
+        do { try probePorts() } catch {
             await close()
             throw error
         }
@@ -304,18 +304,11 @@ public struct StoreApplication: Sendable {
             requests: operatorDesk.requests)
     }
 
-    /// Opens and closes the configured ports, so that a port in use is reported before anything has started.
-    ///
-    /// The probe accepts no connection: a connection that it accepted would stay open, and nobody would serve it. The
-    /// kernel resets connections that arrive meanwhile, and the clients try again.
-    private func probePorts() async throws {
+    /// Asks for each configured port, so that a port in use is reported before anything has started.
+    private func probePorts() throws {
         for port in ReadyPorts.Port.allCases where port.number(configuration) != 0 {
             do {
-                let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                    .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                    .serverChannelOption(.autoRead, value: false)
-                    .bind(host: configuration.host, port: port.number(configuration)).get()
-                try await channel.close()
+                try PortProbe.bind(host: configuration.host, port: port.number(configuration))
             } catch let error as IOError {
                 throw StoreServerError(port, configuration, error)
             }
