@@ -93,7 +93,7 @@ import Testing
             let pros = (0..<8).map { shop.purchase("pro", 300 + $0) }
             let all = coins + months + pros
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for client in 0..<64 {
+                for client in 0..<32 {
                     group.addTask {
                         var chance = SeededGenerator(seed: UInt64(client + 1))
                         let some = Array(all.shuffled(using: &chance).prefix(40))
