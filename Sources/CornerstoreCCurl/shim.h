@@ -1,6 +1,8 @@
 #ifndef CORNERSTORE_CCURL_SHIM_H
 #define CORNERSTORE_CCURL_SHIM_H
 #include <curl/curl.h>
+#include <dlfcn.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #if LIBCURL_VERSION_NUM < 0x075000
@@ -28,7 +30,14 @@ static inline CURLMcode cornerstore_curl_multi_set_long(CURLM *multi, CURLMoptio
     return curl_multi_setopt(multi, option, value);
 }
 
-static inline CURLcode cornerstore_curl_global_init(void) { return curl_global_init(CURL_GLOBAL_ALL); }
+/* OpenSSL registers a function with atexit that frees what threads in the middle of a transfer still use: an app that
+   calls exit() then crashes. OPENSSL_INIT_NO_ATEXIT (0x80000, since OpenSSL 1.1.1b) keeps it from doing so. It has to be
+   the first call. A libcurl over another TLS library has no such function loaded. */
+static inline CURLcode cornerstore_curl_global_init(void) {
+    int (*init)(uint64_t, const void *) = (int (*)(uint64_t, const void *))dlsym(RTLD_DEFAULT, "OPENSSL_init_crypto");
+    if (init) init(0x80000, NULL);
+    return curl_global_init(CURL_GLOBAL_ALL);
+}
 static inline CURLcode cornerstore_curl_unpause(CURL *handle) { return curl_easy_pause(handle, CURLPAUSE_CONT); }
 
 static inline long cornerstore_curl_status(CURL *handle) {
