@@ -319,12 +319,13 @@ struct RestoreTests {
         let saves = LockedList<Int>()
         // The engine is busy while the app finishes what a callback brings, as a slow disk would keep it.
         let busy = LockedList<DispatchSemaphore>()
-        let begun = LockedList<Int>()
+        // Each pause waits for the end of its own page. The next page may begin before the engine gets to the pause.
+        let pauses = LockedList<Void>()
         let engine = device.launch(
             timer: ImmediateTimer(),
             mayPerform: { action in
                 if case .save(let entries, _) = action { saves.append(entries.count) }
-                if case .forget(let keys) = action, keys.isEmpty { busy.all[begun.append(0) - 1].wait() }
+                if case .forget(let keys) = action, keys.isEmpty { busy.all[pauses.append(()) - 1].wait() }
                 return true
             })
         let queue = SKPaymentQueue(engine: engine)
