@@ -308,7 +308,7 @@ public struct StoreApplication: Sendable {
     private func probePorts() throws {
         for port in ReadyPorts.Port.allCases where port.number(configuration) != 0 {
             do {
-                try PortProbe.bind(host: configuration.host, port: port.number(configuration))
+                _ = try PortProbe(host: configuration.host, port: port.number(configuration))
             } catch let error as IOError {
                 throw StoreServerError(port, configuration, error)
             }
