@@ -11,7 +11,9 @@ import TestSupport
 public final class KillRun: Sendable {
     /// How much is killed.
     public struct Plan: Sendable {
-        /// The app is killed at each named point each of these times that it comes there; the first time is 1.
+        /// The names of the points at which the app is killed.
+        public var points: [String]
+        /// The app is killed at each of the points each of these times that it comes there; the first time is 1.
         public var times: ClosedRange<Int>
         /// Kills of the app at random moments.
         public var random: Int
@@ -23,7 +25,11 @@ public final class KillRun: Sendable {
         public var seed: UInt64
 
         /// Creates a plan.
-        public init(times: ClosedRange<Int>, random: Int, store: Int, devices: Int, seed: UInt64) {
+        public init(
+            points: [String] = KillPoint.allNames, times: ClosedRange<Int>, random: Int, store: Int, devices: Int,
+            seed: UInt64
+        ) {
+            self.points = points
             self.times = times
             self.random = random
             self.store = store
@@ -84,7 +90,7 @@ public final class KillRun: Sendable {
 
     private func execute(_ goesOn: @escaping @Sendable () -> Bool) async throws {
         state.withLock { state in
-            let all = KillPoint.allNames.flatMap { name in
+            let all = plan.points.flatMap { name in
                 plan.times.map { KillPoint(name: name, count: $0) }
             }
             state.points = all.shuffled(using: &state.chance)
