@@ -40,7 +40,7 @@ public struct PageTemplates: Sendable {
     public static let embedded = Result { try PageTemplates(files: files) }
 
     private let library: MustacheLibrary
-    /// The style sheet of the storefront's pages.
+    /// The style sheet of the storefront's pages and of payment sheets.
     public let stylesheet: Asset
     /// The style sheet of the console's pages.
     public let consoleStylesheet: Asset
@@ -85,6 +85,7 @@ public struct PageTemplates: Sendable {
         "console.mustache": PackageResources.console_mustache, "section.mustache": PackageResources.section_mustache,
         "table.mustache": PackageResources.table_mustache, "form.mustache": PackageResources.form_mustache,
         "button.mustache": PackageResources.button_mustache, "code.mustache": PackageResources.code_mustache,
+        "sheet.mustache": PackageResources.sheet_mustache,
     ]
 
     /// Parses templates.

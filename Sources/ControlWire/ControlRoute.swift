@@ -198,7 +198,7 @@ public enum ControlRoute: Sendable, Hashable {
         case code
         /// In a path: the id of a transaction, upload, version, review or sheet.
         case id
-        /// In a path: a partner's name.
+        /// In a path: the name of a partner, a payment rule or a file.
         case name
         /// In a path: a purchase's key.
         case key
@@ -427,5 +427,5 @@ public enum ControlRoute: Sendable, Hashable {
             .withdrawCode(.sandbox, code: ""), .catalog, .app(bundle: ""), .revealSecret(bundle: ""), .events, .sheets,
             .requests(), .settings, .revealTester, .audit(),
         ] + ContentStepName.allCases.map { .step($0, version: UUID()) } + ManagedRoute.all.map { .managed($0) }
-        + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer("")].map { .sheet($0) }
+        + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer(""), .asset("")].map { .sheet($0) }
 }

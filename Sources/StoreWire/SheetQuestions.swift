@@ -18,10 +18,20 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
     public var kind: Kind
     /// The title of the page: the name of a product or of the store.
     public var title: String
-    /// The lines of text that the customer reads.
+    /// The lines of text that the customer reads. The first line of a purchase is its price. The lines of a sign-in and
+    /// of a code say what was wrong with the entry before.
     public var lines: [String]
     /// The e-mail address of the account that must sign in; nil when any account may.
     public var email: String?
+    /// The e-mail address that the customer entered with a wrong password. The page offers it again.
+    public var enteredEmail: String?
+    /// The environment of the purchase; nil when the program does not say.
+    public var environment: StoreEnvironment?
+    /// The id of the question that the same program asked before. The page of that one, once answered, leads here.
+    public var previous: String?
+    /// The address to which the browser returns after the answer, such as the program's own page. It can only be of
+    /// this machine: `http` or `https`, and `127.0.0.1`, `localhost` or a name under `localhost`.
+    public var returnAddress: String?
 
     /// Creates a sheet question.
     public init(kind: Kind, title: String, lines: [String], email: String? = nil) {
@@ -34,8 +44,10 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
     /// The question as the page shows it: a title of at most 1000 bytes, and at most 20 lines of at most 2000 bytes. An
     /// ellipsis ends each text that was cut.
     public var shortened: SheetQuestion {
-        SheetQuestion(
-            kind: kind, title: Self.cut(title, 1000), lines: lines.prefix(20).map { Self.cut($0, 2000) }, email: email)
+        var question = self
+        question.title = Self.cut(title, 1000)
+        question.lines = lines.prefix(20).map { Self.cut($0, 2000) }
+        return question
     }
 
     private static func cut(_ text: String, _ limit: Int) -> String {
@@ -67,7 +79,7 @@ public struct SheetPosted: Codable, Sendable, Equatable {
     }
 }
 
-/// The customer's answer on the page. Its description leaves the password out.
+/// The customer's answer on the page, as the device receives it. Its description leaves the password out.
 public struct SheetReply: Codable, Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The button that the customer pressed.
     public enum Choice: String, Codable, Sendable {

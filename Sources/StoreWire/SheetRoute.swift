@@ -9,8 +9,11 @@ public enum SheetRoute: Sendable, Hashable {
     case outcome(String, wait: Int?)
     /// Gets the page on which a person answers.
     case page(String)
-    /// Answers a question: ``SheetReply``.
+    /// Answers a question with the page's form (`application/x-www-form-urlencoded`): `choice`, which is a
+    /// ``SheetReply/Choice``, and `email`, `password` and `code`.
     case answer(String)
+    /// Gets a file that the page refers to.
+    case asset(String)
 
     /// The name of the query parameter for the seconds to wait.
     public static let wait = "wait"
@@ -18,18 +21,19 @@ public enum SheetRoute: Sendable, Hashable {
     /// The HTTP method of the request.
     public var method: RouteMethod {
         switch self {
-        case .outcome, .page: .get
+        case .outcome, .page, .asset: .get
         case .post, .answer: .post
         }
     }
 
-    /// The path, with `{id}` in place of the question's id.
+    /// The path, with `{id}` in place of the question's id, or `{name}` in place of the file's name.
     public var template: String {
         switch self {
         case .post: "/control/v1/sheets"
         case .outcome: "/control/v1/sheets/{id}/answer"
         case .page: "/sheets/{id}"
         case .answer: "/sheets/{id}/answer"
+        case .asset: "/assets/{name}"
         }
     }
 
@@ -39,6 +43,7 @@ public enum SheetRoute: Sendable, Hashable {
         case .post: template
         case .outcome(let id, let wait): filled(id) + (wait.map { "?\(Self.wait)=\($0)" } ?? "")
         case .page(let id), .answer(let id): filled(id)
+        case .asset(let name): template.replacing("{name}", with: name.percentEncoded)
         }
     }
 

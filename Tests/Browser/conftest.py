@@ -36,7 +36,7 @@ class Watch:
     """Notes what a page must not do: show a dialog, write to the console, fail, or ask another server."""
 
     def __init__(self, origin):
-        self._origin = urllib.parse.urlsplit(origin).netloc
+        self._origins = {urllib.parse.urlsplit(origin).netloc}
         self.faults = []
         # Answers of these statuses are expected, and so is Chromium's line in the console about them.
         self.expected = set()
@@ -49,6 +49,10 @@ class Watch:
         page.on("request", self._request)
         page.on("response", self._response)
 
+    def allow(self, origin):
+        """Takes requests to another server for expected."""
+        self._origins.add(urllib.parse.urlsplit(origin).netloc)
+
     def _dialog(self, dialog):
         self.faults.append(f"dialog: {dialog.message}")
         dialog.dismiss()
@@ -59,7 +63,7 @@ class Watch:
 
     def _request(self, request):
         address = urllib.parse.urlsplit(request.url)
-        if address.scheme in ("http", "https", "ws", "wss") and address.netloc != self._origin:
+        if address.scheme in ("http", "https", "ws", "wss") and address.netloc not in self._origins:
             self.faults.append(f"request: {request.url}")
 
     def _response(self, response):
@@ -68,11 +72,12 @@ class Watch:
 
 
 @contextlib.contextmanager
-def watched(browser, store, **options):
+def watched(browser, store, origin=None, **options):
     """A context of the browser with a watch, which must have noted nothing at the end."""
-    with contextlib.closing(browser.new_context(base_url=store.storefront, **options)) as context:
+    origin = origin or store.storefront
+    with contextlib.closing(browser.new_context(base_url=origin, **options)) as context:
         context.set_default_timeout(PATIENCE)
-        watch = Watch(store.storefront)
+        watch = Watch(origin)
         context.on("page", watch.follow)
         yield context, watch
         assert watch.faults == []

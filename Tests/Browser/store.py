@@ -29,12 +29,13 @@ class Store:
     def __init__(self, more=(HOSTILE,)):
         """`more` are further catalogs."""
         examples = ROOT / "Examples"
-        program = os.environ.get("CORNERSTORE", str(ROOT / ".build/debug/cornerstore"))
+        self.program = os.environ.get("CORNERSTORE", str(ROOT / ".build/debug/cornerstore"))
         self._folder = tempfile.TemporaryDirectory(prefix="cornerstore-browser.")
+        self.data = pathlib.Path(self._folder.name, "data")
         self._log = open(pathlib.Path(self._folder.name, "log"), "w+", encoding="utf-8")
         ports = [part for port in ["control", "sandbox", "production", "storefront", "merchant", "console"] for part in (f"--{port}-port", "0")]
         self._server = subprocess.Popen(
-            [program, "serve", "--json", "--data", f"{self._folder.name}/data", *ports,
+            [self.program, "serve", "--json", "--data", str(self.data), *ports,
              f"{examples}/MonkeyCredits/MonkeyCredits.storekit=com.example.monkeys",
              f"{examples}/PhotoFilters/PhotoFilters.storekit=com.example.photofilters",
              f"{examples}/Storefront/Items.yaml", *map(str, more)],
@@ -42,6 +43,7 @@ class Store:
         self.addresses = self._read_addresses()
         self.storefront = self.addresses["storefront"]
         self.console = self.addresses["console"]
+        self.control = self.addresses["control"]
 
     def _read_addresses(self):
         """The JSON document that the program prints when it is ready."""
@@ -85,11 +87,16 @@ class Store:
             if review.get("title"):
                 request("PUT", f"{control}/{review['reviewId']}/answer", {"text": text})
 
+    def account(self, storefront="USA", **settings):
+        """A new account: its e-mail address and its password."""
+        name, password = f"{uuid.uuid4().hex}@example.com", uuid.uuid4().hex
+        request("POST", self.control + "/control/v1/sandbox/accounts",
+                {"email": name, "password": password, "storefront": storefront, **settings})
+        return name, password
+
     def customer(self, storefront="USA"):
         """A new account that is signed in on a device of its own."""
-        name, password = f"{uuid.uuid4().hex}@example.com", uuid.uuid4().hex
-        control = self.addresses["control"] + "/control/v1/sandbox/accounts"
-        request("POST", control, {"email": name, "password": password, "storefront": storefront})
+        name, password = self.account(storefront)
         session = request(
             "POST", self.addresses["sandbox"] + "/device/v1/session",
             {"email": name, "password": password, "deviceId": str(uuid.uuid4())})

@@ -39,6 +39,19 @@ import Testing
             facts: [PageFact(name: x, value: x, link: x)], more: [tile], related: [tile], closing: x)
     }
 
+    /// A payment sheet in which every field has a value.
+    private static func sheet() -> SheetPage {
+        let x = hostile
+        var page = SheetPage(x, lines: [x], frame: SheetFrame(title: x, stylesheet: x))
+        (page.environment, page.environmentClass, page.environmentNote) = (x, x, x)
+        (page.price, page.problem, page.action, page.again, page.back) = (x, x, x, x, x)
+        var field = SheetField(x, x, type: x, autocomplete: x, value: x, isFixed: true)
+        field.problem = x
+        page.fields = [field]
+        page.buttons = [SheetButton(x, x, isPlain: true)]
+        return page
+    }
+
     @Test func noTemplateLeavesTextUnescaped() throws {
         for (name, bytes) in PageTemplates.files where name.hasSuffix(".mustache") {
             let text = String(decoding: bytes, as: UTF8.self)
@@ -65,6 +78,7 @@ import Testing
                     frame: Self.frame(), artwork: Self.hostile, heading: Self.hostile, text: Self.hostile,
                     action: Self.hostile, key: Self.hostile, agreed: Self.hostile, label: Self.hostile,
                     cancel: Self.hostile)),
+            try templates.html(Self.sheet()),
         ]
         for html in pages {
             #expect(!html.contains("<script"))
@@ -83,6 +97,11 @@ import Testing
                 String(decoding: PageTemplates.files[$0] ?? [], as: UTF8.self)
             }.joined()
             #expect(text.contains(label), "\(label)")
+        }
+        let sheet = String(decoding: PageTemplates.files["sheet.mustache"] ?? [], as: UTF8.self)
+        let parts: [Any] = [Self.sheet(), Self.sheet().fields[0], Self.sheet().buttons[0]]
+        for label in parts.flatMap({ Mirror(reflecting: $0).children.compactMap(\.label) }) where label != "frame" {
+            #expect(sheet.contains(label), "\(label)")
         }
         #expect(html.contains("target=\"_blank\"") && html.contains(" checked") && html.contains("class=\"promoted\""))
     }

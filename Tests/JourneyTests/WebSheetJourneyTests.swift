@@ -7,6 +7,20 @@ import Testing
 
 @Suite("A payment sheet on a web page", .timeLimit(.minutes(1)))
 struct WebSheetJourneyTests {
+    /// Sends a page's form, and follows the response.
+    private static func answer(
+        _ page: URL, _ choice: String, _ email: String = "", _ password: String = ""
+    ) async throws -> HTTPReply {
+        var form = URLComponents()
+        form.queryItems = [
+            URLQueryItem(name: "choice", value: choice), URLQueryItem(name: "email", value: email),
+            URLQueryItem(name: "password", value: password),
+        ]
+        return try await HTTPReply(
+            "POST", page.absoluteString + "/answer", type: "application/x-www-form-urlencoded",
+            body: Array((form.percentEncodedQuery ?? "").utf8))
+    }
+
     @Test(arguments: [true, false])
     func `a person signs in and buys, or cancels, on the page`(buys: Bool) async throws {
         try await JourneyStore.with(.sqlite) { store async throws in
@@ -22,28 +36,38 @@ struct WebSheetJourneyTests {
 
             let signIn = try #require(await shown.next())
             let form = try await HTTPReply("GET", signIn.absoluteString)
-            #expect(form.status == 200 && String(decoding: form.body, as: UTF8.self).contains("type=\"password\""))
+            #expect(form.status == 200 && form.text.contains("type=\"password\""))
+            #expect(form.text.contains("<strong>Sandbox</strong>"))
             let wrong = try await HTTPReply("GET", signIn.absoluteString + "0")
             #expect(wrong.status == 404)
-            let credentials = #"{"choice":"accept","email":"\#(device.email)","password":"\#(JourneyDevice.password)"}"#
-            #expect(
-                try await HTTPReply("POST", signIn.absoluteString + "/answer", body: Array(credentials.utf8)).status
-                    == 204)
 
+            // A wrong password leads to the form again, which has the account.
+            _ = try await Self.answer(signIn, "accept", device.email, "not the password")
+            let second = try #require(await shown.next())
+            let again = try await HTTPReply("GET", signIn.absoluteString)
+            #expect(again.status == 200 && again.text.contains("action=\"\(second.path)/answer\""))
+            #expect(again.text.contains("value=\"\(device.email)\"") && !again.text.contains("not the password"))
+            #expect(again.text.contains("The password is not right."))
+
+            // The right one leads to the price.
+            _ = try await Self.answer(second, "accept", device.email, JourneyDevice.password)
             let confirm = try #require(await shown.next())
-            let page = String(decoding: try await HTTPReply("GET", confirm.absoluteString).body, as: UTF8.self)
-            #expect(page.contains("Five Credits") && page.contains("2 × $0.99 = $1.98") && page.contains(device.email))
-            let choice = #"{"choice":"\#(buys ? "accept" : "decline")"}"#
-            #expect(
-                try await HTTPReply("POST", confirm.absoluteString + "/answer", body: Array(choice.utf8)).status == 204)
+            let page = try await HTTPReply("GET", signIn.absoluteString)
+            #expect(page.text.contains("action=\"\(confirm.path)/answer\""))
+            #expect(page.text.contains("Five Credits") && page.text.contains("2 × $0.99 = $1.98"))
+            #expect(page.text.contains(device.email) && page.text.contains("<strong>Sandbox</strong>"))
+            let result = buys ? "Return to the app: it buys now." : "Nothing was bought."
+            let choice = buys ? "accept" : "decline"
+            for _ in 0..<2 {
+                let reply = try await Self.answer(confirm, choice)
+                #expect(reply.status == 200 && reply.text.contains(result))
+            }
             // The first answer stands.
-            #expect(
-                try await HTTPReply("POST", confirm.absoluteString + "/answer", body: Array(choice.utf8)).status == 404)
+            #expect(try await Self.answer(confirm, buys ? "decline" : "accept").status == 409)
             let state = buys ? "purchased" : "failed"
             #expect(await app.told(2) == ["updated purchasing credits5", "updated \(state) credits5"])
             #expect(try await device.ledger().purchases.count == (buys ? 1 : 0))
-            // The question is gone once it was answered.
-            #expect(try await HTTPReply("GET", confirm.absoluteString).status == 404)
+            #expect(try await HTTPReply("GET", confirm.absoluteString).text.contains("You answered"))
             await app.stop()
         }
     }
@@ -61,22 +85,19 @@ struct WebSheetJourneyTests {
             let app = JourneyApp(device.launch(configuration))
             app.queue.add(payment("credits5"))
             var shown = pages.makeAsyncIterator()
-            func answer(_ reply: String) async throws {
-                let page = try #require(await shown.next())
-                #expect(
-                    try await HTTPReply("POST", page.absoluteString + "/answer", body: Array(reply.utf8)).status == 204)
-            }
-            try await answer(
-                #"{"choice":"accept","email":"\#(device.email)","password":"\#(JourneyDevice.password)"}"#)
-            try await answer(#"{"choice":"accept"}"#)
+            let signIn = try #require(await shown.next())
+            _ = try await Self.answer(signIn, "accept", device.email, JourneyDevice.password)
+            let confirm = try #require(await shown.next())
+            _ = try await Self.answer(confirm, "accept")
             // The card is declined; the notice's page is open, and the app hears of it all the same.
             let notice = try #require(await shown.next())
             #expect(await app.told(2) == ["updated purchasing credits5", "updated failed credits5"])
-            let page = try await HTTPReply("GET", notice.absoluteString)
-            #expect(page.status == 200 && String(decoding: page.body, as: UTF8.self).contains(">OK<"))
+            let led = try await HTTPReply("GET", confirm.absoluteString)
+            #expect(led.status == 200 && led.text.contains("action=\"\(notice.path)/answer\""))
+            #expect(led.text.contains(">OK<"))
             // So does the next sheet come.
             app.queue.add(payment("hats"))
-            try await answer(#"{"choice":"decline"}"#)
+            _ = try await Self.answer(try #require(await shown.next()), "decline")
             #expect(await app.told(4).last == "updated failed hats")
             await app.stop()
         }

@@ -174,6 +174,7 @@ struct PaymentQueueTests {
         let error = try await failure(of: payment(), device.configuration(sheet: sheet))
         #expect(error.code == .unknown)
         #expect(prompts.all.map(\.passwordWasWrong) == [false, true, true])
+        #expect(prompts.all.map(\.enteredEmail) == [nil, "monkey@example.com", "monkey@example.com"])
     }
 
     @Test func `bad payments fail with Apple's codes, without the sheet`() async throws {

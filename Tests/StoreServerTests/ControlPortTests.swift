@@ -70,42 +70,58 @@ import Testing
     @Test func aSheetsPageNeedsNoToken() async throws {
         let configure: @Sendable (inout StoreServerConfiguration) -> Void = { $0.adminToken = "s3cret-token" }
         try await withServer(configure) { server async throws in
-            let json = [("Content-Type", "application/json")]
             let question = SheetQuestion(kind: .confirm, title: String(repeating: "Hats ", count: 1000), lines: [])
             let body = [UInt8](try JSONEncoder().encode(question))
             func send(
-                _ method: String, _ path: String, token: String? = nil, origin: String? = nil, _ body: [UInt8]? = nil
+                _ method: String, _ path: String, token: String? = nil, _ headers: [(String, String)] = [],
+                _ body: [UInt8]? = nil, type: String = "application/json"
             ) async throws -> RunningServer.Reply {
                 try await server.send(
-                    method, server.addresses.control + path, token: token,
-                    headers: json + (origin.map { [("Origin", $0)] } ?? []), body: body)
+                    method, server.addresses.control + path, token: token, headers: [("Content-Type", type)] + headers,
+                    body: body)
             }
-            #expect(try await send("POST", "/control/v1/sheets", body).status == 401)
-            let posted = try await send("POST", "/control/v1/sheets", token: "s3cret-token", body)
+            let form = "application/x-www-form-urlencoded"
+            #expect(try await send("POST", "/control/v1/sheets", [], body).status == 401)
+            let posted = try await send("POST", "/control/v1/sheets", token: "s3cret-token", [], body)
             let sheet = try posted.decoded(SheetPosted.self)
             let answer = "/control/v1/sheets/\(sheet.id)/answer"
             #expect(try await send("GET", answer).status == 401)
-            // The browser's two.
+            // The browser's three.
             let page = try await send("GET", sheet.path)
             #expect(page.status == 200 && page.text.contains("Hats Hats") && page.text.contains("…</h1>"))
+            let style = try #require(page.text.firstMatch(of: /<link rel="stylesheet" href="([^"]+)">/)?.1)
+            let sent = try await send("GET", String(style))
+            #expect(sent.status == 200 && sent.text.contains(".environment") && sent.text.contains("--env:"))
+            #expect(try await send("GET", "/assets/console.js").status == 404)
             let host = server.addresses.control.dropFirst("http://".count)
-            let accept = Array(#"{"choice":"accept"}"#.utf8)
-            #expect(
-                try await send("POST", sheet.path + "/answer", origin: "https://evil.example", accept).status == 403)
-            #expect(try await send("POST", sheet.path + "/answer", origin: "https://\(host)", accept).status == 204)
+            let decline = Array("choice=decline".utf8)
+            for headers in [
+                [("Origin", "https://evil.example")], [("Origin", "null")], [("Sec-Fetch-Site", "cross-site")],
+                [("Sec-Fetch-Site", "same-site"), ("Origin", "http://\(host)")],
+            ] {
+                let status = try await send("POST", sheet.path + "/answer", headers, decline, type: form).status
+                #expect(status == 403, "\(headers)")
+            }
+            for type in ["application/json", "text/plain", "multipart/form-data", ""] {
+                #expect(
+                    try await send("POST", sheet.path + "/answer", [], decline, type: type).status == 415, "\(type)")
+            }
+            let own = [("Origin", "https://\(host)"), ("Sec-Fetch-Site", "same-origin")]
+            let answered = try await send("POST", sheet.path + "/answer", own, decline, type: form)
+            #expect(answered.status == 200 && answered.text.contains("Nothing was bought."))
             for (method, path) in [
                 ("GET", "/sheets"), ("GET", "/sheets/\(sheet.id)/answer"), ("POST", sheet.path), ("DELETE", sheet.path),
                 ("GET", "/sheets/../control/v1/apps"), ("GET", "/sheets/%2e%2e"), ("POST", sheet.path + "/answer/x"),
-                ("GET", "/health"),
+                ("GET", "/health"), ("GET", "/assets"), ("GET", "/assets/x/y"), ("POST", "/assets/x"),
             ] {
-                let status = try await send(method, path, method == "POST" ? accept : nil).status
+                let status = try await send(method, path, [], method == "POST" ? decline : nil).status
                 // The guard does not take an unknown id for a reason to ask for the token.
                 #expect(status == (path == "/sheets/%2e%2e" ? 404 : 401), "\(method) \(path)")
             }
-            #expect(try await send("GET", sheet.path).status == 404)
+            #expect(try await send("GET", sheet.path).text.contains("You answered “Cancel”."))
             for _ in 0..<2 {
                 let reply = try await send("GET", answer + "?wait=5", token: "s3cret-token").decoded(SheetReply.self)
-                #expect(reply.choice == .accept)
+                #expect(reply.choice == .decline)
             }
         }
     }

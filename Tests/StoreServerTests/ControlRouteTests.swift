@@ -73,5 +73,6 @@ struct ControlRouteTests {
         #expect(ControlRoute.sheet(.outcome("7", wait: nil)).path == "/control/v1/sheets/7/answer")
         #expect(ControlRoute.sheet(.outcome("7", wait: 25)).path == "/control/v1/sheets/7/answer?wait=25")
         #expect(ControlRoute.sheet(.page("7")).path == "/sheets/7")
+        #expect(ControlRoute.sheet(.asset("a b.css")).path == "/assets/a%20b.css")
     }
 }

@@ -287,7 +287,9 @@ import Testing
             let sheets: [ControlAPI.WaitingSheet] = try await Self.get(server, .sheets)
             #expect(sheets.map(\.path) == [posted.path] && sheets[0].title == "Hats" && sheets[0].kind == "confirm")
             #expect((0...60).contains(sheets[0].age))
-            _ = try await server.control("POST", SheetRoute.answer(posted.id).path, #"{"choice":"decline"}"#)
+            _ = try await server.control(
+                "POST", SheetRoute.answer(posted.id).path,
+                headers: [("Content-Type", "application/x-www-form-urlencoded")], "choice=decline")
             #expect(try await Self.get(server, .sheets, as: [ControlAPI.WaitingSheet].self).isEmpty)
             // Devices' sheets are not an operator's changes.
             #expect(try await Self.get(server, .audit(), as: [ControlAPI.AuditEntry].self).isEmpty)

@@ -103,17 +103,86 @@ import Testing
         #expect(board.post(Self.question) != nil)
     }
 
-    @Test func whatIsShownStaysText() {
-        let question = SheetQuestion(
-            kind: .signIn, title: "<script>alert(1)</script>", lines: ["a & b\u{7}", "\"'"], email: "\"><img src=x>")
-        let html = SheetPage.html(question, id: "0", nonce: "n")
-        #expect(!html.contains("<script>alert") && !html.contains("<img") && html.contains("a &amp; b "))
-        #expect(html.contains("&quot;&#39;"))
+    @Test func aSheetsPlaceSaysWhatBecameOfIt() async throws {
+        let hand = Hand()
+        let board = SheetBoard(now: { hand.now })
+        func place(_ id: String) -> String {
+            switch board.place(id) {
+            case .open(let question): "open \(question.kind)"
+            case .answered(let answered): "\(answered.choice) after \(answered.age)"
+            case .gone: "gone"
+            }
+        }
+        let answered = try #require(board.post(Self.question))
+        let late = try #require(board.post(Self.question))
+        #expect(place(answered) == "open confirm" && place("nothing") == "gone")
+        #expect(board.answer(answered, SheetReply(choice: .decline, password: "secret")))
+        hand.advance(by: .seconds(1))
+        #expect(place(answered) == "decline after \(Duration.seconds(1))")
+        hand.advance(by: SheetBoard.lifetime)
+        #expect(place(late) == "gone" && place(answered).hasPrefix("decline"))
+        // A new sheet makes room.
+        let notice = try #require(board.post(SheetQuestion(kind: .notice, title: "Store", lines: [])))
+        #expect(place(answered) == "gone" && place(notice) == "open notice")
+        for _ in 1..<SheetBoard.most { _ = try #require(board.post(Self.question)) }
+        #expect(place(notice) == "open notice")
+        _ = try #require(board.post(Self.question))
+        #expect(place(notice) == "gone" && !board.answer(notice, SheetReply(choice: .accept)))
+    }
+
+    @Test func aSheetLeadsToTheNext() async throws {
+        let hand = Hand()
+        let board = SheetBoard(now: { hand.now })
+        func post(after previous: String?) throws -> String {
+            var question = Self.question
+            question.previous = previous
+            return try #require(board.post(question))
+        }
+        let first = try post(after: nil)
+        #expect(await board.next(after: first, waiting: .zero) == nil)
+        async let next = board.next(after: first, waiting: .seconds(60))
+        let second = try post(after: first)
+        #expect(await next == second)
+        // The last one counts of two that name the same sheet.
+        let third = try post(after: first)
+        #expect(await board.next(after: first, waiting: .zero) == third)
+        #expect(await board.next(after: "nothing", waiting: .nanoseconds(1)) == nil)
+        hand.advance(by: SheetBoard.lifetime)
+        _ = try post(after: "nothing")
+        #expect(await board.next(after: first, waiting: .zero) == nil)
+    }
+
+    @Test func longTextsAreCut() {
         let long = SheetQuestion(
             kind: .notice, title: String(repeating: "🐒", count: 1000),
             lines: Array(repeating: String(repeating: "x", count: 2001), count: 21))
         let shown = long.shortened
         #expect(shown.title.utf8.count == 999 && shown.title.hasSuffix("🐒…") && shown.lines.count == 20)
-        #expect(shown.lines[0].utf8.count == 2000 && question.shortened == question)
+        #expect(shown.lines[0].utf8.count == 2000)
+        var question = Self.question
+        (question.previous, question.returnAddress, question.enteredEmail) = ("0", "http://localhost/", "a@example.com")
+        question.environment = .production
+        #expect(question.shortened == question)
     }
+
+    @Test(arguments: [
+        ("http://127.0.0.1", "http://127.0.0.1"), ("http://localhost:8080/a?b=c%20d&e", "http://localhost:8080"),
+        ("https://monkey-credits.localhost:1/", "https://monkey-credits.localhost:1"),
+        ("http://a.b.localhost?x", "http://a.b.localhost"),
+    ]) func loopbackAddressesAreReturnedTo(address: String, origin: String) {
+        #expect(ReturnAddress(address)?.origin == origin && ReturnAddress(address)?.text == address)
+    }
+
+    @Test(arguments: [
+        "", "http://", "http:///", "/path", "localhost", "//localhost", "ftp://localhost", "javascript:alert(1)",
+        "http://example.com", "http://localhost.example.com", "http://127.0.0.1.example.com", "http://127.0.0.2",
+        "http://examplelocalhost", "http://.localhost", "http://a..localhost", "http://localhost.", "http://[::1]/",
+        "http://localhost@example.com", "http://localhost:80@example.com", "http://example.com#.localhost",
+        "http://localhost\\@example.com", "http://example.com\\.localhost", "http://example.com?.localhost",
+        "http://localhost:", "http://localhost:0", "http://localhost:65536", "http://localhost:8o",
+        "http://localhost:+1", "http://localhost:80:80", "http://localhost/#a", "http://localhost/ a",
+        "http://localhost/\r\nSet-Cookie:a=b", "http://localhost/;\u{e9}", "http://exa%6Dple.localhost/",
+        "http://localhost /", "HTTP://localhost/", "http://localhost; script-src *",
+        "http://localhost/" + String(repeating: "a", count: 1000),
+    ]) func otherAddressesAreNot(address: String) { #expect(ReturnAddress(address) == nil) }
 }

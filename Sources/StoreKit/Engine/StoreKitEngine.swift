@@ -150,7 +150,16 @@ final class StoreKitEngine: Sendable {
             client: StoreClient(transport: place.transport),
             tokens: AccountTokens(file: try folder.accountFile(of: place.store)),
             deviceID: folder.deviceID, bundleID: place.bundleID, languages: configuration.languages,
-            sheet: configuration.sheet, callbackQueue: configuration.callbackQueue)
+            sheet: sheet(configuration), callbackQueue: configuration.callbackQueue)
+    }
+
+    /// The configuration's sheet. One on a web page says which environment a purchase is for.
+    private static func sheet(_ configuration: StoreKitConfiguration) -> any PaymentSheet {
+        guard var web = configuration.sheet as? WebPaymentSheet, web.environment == nil else {
+            return configuration.sheet
+        }
+        web.environment = configuration.environment
+        return web
     }
 
     private static func journalAndStore(

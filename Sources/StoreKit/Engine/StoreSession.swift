@@ -120,6 +120,7 @@ final class StoreSession: Sendable {
                 return .signedIn(signedIn)
             } catch .refused(let refusal) where refusal.code == .wrongPassword {
                 prompt.passwordWasWrong = true
+                prompt.enteredEmail = credentials.email
             } catch .unreachable {
                 return .unreachable
             } catch {

@@ -147,11 +147,14 @@ public struct SignInPrompt: Sendable, Equatable {
     public var email: String?
     /// Whether the last password was wrong.
     public var passwordWasWrong: Bool
+    /// The e-mail address that the customer entered with the wrong password, to begin with.
+    public var enteredEmail: String?
 
     /// Creates a prompt.
-    public init(email: String?, passwordWasWrong: Bool) {
+    public init(email: String?, passwordWasWrong: Bool, enteredEmail: String? = nil) {
         self.email = email
         self.passwordWasWrong = passwordWasWrong
+        self.enteredEmail = enteredEmail
     }
 }
 

@@ -1,10 +1,21 @@
 import CornerstoreHTTPClient
 import Foundation
 import StoreWire
+import Synchronization
 
 /// A payment sheet on a web page of the store's control port, for programs without a terminal. Anyone who opens the
 /// page can answer, so use it only on the operator's own machine.
+///
+/// A question that follows another, such as the price after the sign-in, has an address of its own. The page of the
+/// answered question leads there.
 public struct WebPaymentSheet: PaymentSheet {
+    /// The environment that the pages name. If it is nil, StoreKit sets ``StoreKitConfiguration/environment``.
+    public var environment: StoreEnvironment?
+    /// The address to which the browser returns after each answer, such as the app's own page; nil when the page of the
+    /// sheet says that it was answered. It must be an `http` or `https` address of `127.0.0.1`, `localhost` or a name
+    /// under `localhost`, with at most 1000 bytes; the control port refuses others.
+    public var returnAddress: URL?
+    private let last = LastSheet()
     private let control: String
     private let adminToken: String?
     private let show: @Sendable (URL) -> Void
@@ -50,7 +61,8 @@ public struct WebPaymentSheet: PaymentSheet {
     /// Shows a page that asks for an account. Returns nil when no complete answer arrives.
     public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
         let lines = prompt.passwordWasWrong ? ["The password is not right. Try again."] : []
-        let question = SheetQuestion(kind: .signIn, title: "Sign in to the store", lines: lines, email: prompt.email)
+        var question = SheetQuestion(kind: .signIn, title: "Sign in to the store", lines: lines, email: prompt.email)
+        question.enteredEmail = prompt.enteredEmail
         guard let reply = await ask(question), reply.choice == .accept, let email = prompt.email ?? reply.email,
             let password = reply.password, !email.isEmpty, !password.isEmpty
         else { return nil }
@@ -118,13 +130,18 @@ public struct WebPaymentSheet: PaymentSheet {
     /// Posts the question and shows its page; nil when the control port does not accept it. When the response is lost,
     /// the question is posted again, and the first page is never shown.
     private func post(_ question: SheetQuestion, within time: Duration, attempts: Int) async -> SheetPosted? {
-        guard let body = try? JSONEncoder().encode(question.shortened) else { return nil }
+        var question = question.shortened
+        question.environment = environment
+        question.returnAddress = returnAddress?.absoluteString
+        question.previous = last.id
+        guard let body = try? JSONEncoder().encode(question) else { return nil }
         var problem = "nothing answers at that address"
         for attempt in 1...attempts {
             if let posted = try? await send(.post, body, within: time) {
                 if posted.status == 201, let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
                     let page = URL(string: control + sheet.path)
                 {
+                    last.id = sheet.id
                     show(page)
                     return sheet
                 }
@@ -152,5 +169,15 @@ public struct WebPaymentSheet: PaymentSheet {
         }
         let response = try await HTTPClient.shared.send(request)
         return (response.status, Data(try await response.collect(upTo: 1 << 16)))
+    }
+}
+
+/// The id of the question that was shown last.
+private final class LastSheet: Sendable {
+    private let shown = Mutex<String?>(nil)
+
+    var id: String? {
+        get { shown.withLock { $0 } }
+        set { shown.withLock { $0 = newValue } }
     }
 }

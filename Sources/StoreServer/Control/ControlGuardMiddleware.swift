@@ -10,9 +10,10 @@ import StoreWire
 /// - Without an admin token, the request must name a loopback host. A page whose own host name resolves to 127.0.0.1
 ///   does not.
 /// - A request that a web page sends must come from this origin.
-/// - A body must be declared as JSON, which a page may not send to another origin without a preflight.
-/// - With an admin token, the request must carry it. A payment sheet's page and its answer need no token: a browser
-///   has none to send, and the sheet's unguessable id authorizes them.
+/// - A body must be declared as JSON, which a page may not send to another origin without a preflight. Only the answer
+///   to a payment sheet is a form.
+/// - With an admin token, the request must carry it. A payment sheet's page, its style sheet and its answer need no
+///   token: a browser has none to send, and the sheet's unguessable id authorizes them.
 struct ControlGuardMiddleware: RouterMiddleware {
     typealias Context = StoreRequestContext
 
@@ -37,11 +38,7 @@ struct ControlGuardMiddleware: RouterMiddleware {
                     message: "Without an admin token the control port accepts requests for loopback hosts only.")
             }
         }
-        // A page of another origin can send some requests without a preflight, but never without its `Origin`.
-        let authority = (request.head.authority ?? "").lowercased()
-        if let origin = request.headers[.origin]?.lowercased(),
-            !["http://\(authority)", "https://\(authority)"].contains(origin)
-        {
+        guard Self.isOwn(request) else {
             throw HTTPProblem(
                 .forbidden, code: "forbidden", message: "The control port refuses requests from pages of other origins."
             )
@@ -51,21 +48,46 @@ struct ControlGuardMiddleware: RouterMiddleware {
             let isUpload =
                 request.method == .patch && request.uri.path.hasPrefix(ControlRoute.beginUpload.template + "/")
                 && request.headers[.contentType] == "application/octet-stream"
-            guard isUpload || request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {
+            let type =
+                Self.matches(request, [.answer("")]) ? "application/x-www-form-urlencoded" : "application/json"
+            guard isUpload || request.headers[.contentType]?.lowercased().hasPrefix(type) == true else {
                 throw HTTPProblem(
-                    .unsupportedMediaType, code: "invalid_request", message: "Send Content-Type: application/json.")
+                    .unsupportedMediaType, code: "invalid_request", message: "Send Content-Type: \(type).")
             }
         }
         return try await next(request, context)
     }
 
-    /// Whether the request loads a payment sheet's page or sends its answer.
+    /// Whether the request is of no web page, or of a page of this origin. A page of another origin can send some
+    /// requests without a preflight, but never without its `Origin`.
+    private static func isOwn(_ request: Request) -> Bool {
+        let authority = (request.head.authority ?? "").lowercased()
+        if let origin = request.headers[.origin]?.lowercased(),
+            !["http://\(authority)", "https://\(authority)"].contains(origin)
+        {
+            return false
+        }
+        // Browsers set this field themselves. A link may lead here from elsewhere, as from the console.
+        guard request.method != .get, request.method != .head else { return true }
+        return (request.headers[.secFetchSite] ?? "same-origin") == "same-origin"
+    }
+
+    /// Whether the request needs no token because it belongs to a payment sheet's page.
     private static func isSheet(_ request: Request) -> Bool {
+        matches(request, [.page(""), .answer(""), .asset("")])
+    }
+
+    private static func matches(_ request: Request, _ routes: [SheetRoute]) -> Bool {
         let path = request.uri.path.split(separator: "/")
-        return [SheetRoute.page(""), .answer("")].contains { route in
+        return routes.contains { route in
             let template = route.template.split(separator: "/")
             return request.method == HTTPRequest.Method(route.method) && path.count == template.count
-                && zip(path, template).allSatisfy { $1 == "{id}" || $0 == $1 }
+                && zip(path, template).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
         }
     }
+}
+
+extension HTTPField.Name {
+    /// The field in which a browser says where a request comes from.
+    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .origin
 }

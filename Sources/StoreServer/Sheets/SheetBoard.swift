@@ -11,13 +11,34 @@ final class SheetBoard: Sendable {
     /// How long a device can fetch an answer again after the first time, in case the response was lost.
     static let answerLifetime = Duration.seconds(60)
 
+    /// An answered sheet, without what the customer typed.
+    struct Answered: Sendable {
+        var question: SheetQuestion
+        var choice: SheetReply.Choice
+        /// The time since the answer.
+        var age: Duration
+    }
+
+    /// What there is at a sheet's address.
+    enum Place: Sendable {
+        /// The question waits for an answer.
+        case open(SheetQuestion)
+        /// The question was answered.
+        case answered(Answered)
+        /// There was no such sheet, nobody answered it in time, or a newer one took its place.
+        case gone
+    }
+
     private struct Entry {
         var question: SheetQuestion
         /// The sheet's place in the order of arrival.
         var number: Int
         var end: ContinuousClock.Instant
         var reply: SheetReply?
+        var answered: ContinuousClock.Instant?
         var wasGiven = false
+        /// The id of the sheet that the same program posted next.
+        var next: String?
 
         /// Whether the sheet can be dropped for a new one: its answer was delivered, or it is only a notice.
         var canGiveWay: Bool { wasGiven || question.kind == .notice }
@@ -35,6 +56,7 @@ final class SheetBoard: Sendable {
 
     private let state = Mutex(State())
     private let polls = LongPolls()
+    private let nextPolls = LongPolls()
     private let now: @Sendable () -> ContinuousClock.Instant
     private let changed: @Sendable () -> Void
 
@@ -65,10 +87,12 @@ final class SheetBoard: Sendable {
             let hasRoom = state.entries.count < Self.most
             if hasRoom {
                 state.entries[id] = Entry(question: question, number: state.number(), end: now + Self.lifetime)
+                if let previous = question.previous { state.entries[previous]?.next = id }
             }
             return (hasRoom, gone.keys)
         }
         polls.release(gone)
+        if let previous = question.previous { nextPolls.release([previous]) }
         changed()
         return isPosted ? id : nil
     }
@@ -89,12 +113,19 @@ final class SheetBoard: Sendable {
         }
     }
 
+    /// What there is at a sheet's address. An answered sheet stays until a new one takes its place.
+    func place(_ id: String) -> Place {
+        let now = now()
+        guard let entry = state.withLock({ $0.entries[id] }) else { return .gone }
+        if let reply = entry.reply, let answered = entry.answered {
+            return .answered(Answered(question: entry.question, choice: reply.choice, age: now - answered))
+        }
+        return entry.end > now ? .open(entry.question) : .gone
+    }
+
     /// The question, while it has no answer and has not expired.
     func question(_ id: String) -> SheetQuestion? {
-        let now = now()
-        return state.withLock { state in
-            state.entries[id].flatMap { $0.end > now && $0.reply == nil ? $0.question : nil }
-        }
+        if case .open(let question) = place(id) { question } else { nil }
     }
 
     /// Stores the first answer. Returns false when the question has an answer already or has expired.
@@ -103,6 +134,7 @@ final class SheetBoard: Sendable {
         let isFirst = state.withLock { state in
             guard let entry = state.entries[id], entry.end > now, entry.reply == nil else { return false }
             state.entries[id]?.reply = reply
+            state.entries[id]?.answered = now
             return true
         }
         if isFirst {
@@ -110,6 +142,19 @@ final class SheetBoard: Sendable {
             changed()
         }
         return isFirst
+    }
+
+    /// The id of the sheet that the same program posted after this one, after waiting up to `time` for it; nil when
+    /// there is none.
+    func next(after id: String, waiting time: Duration) async -> String? {
+        if time > .zero { await nextPolls.wait(for: id, upTo: time) { self.next(after: id) == nil } }
+        return next(after: id)
+    }
+
+    private func next(after id: String) -> String? {
+        state.withLock { state in
+            state.entries[id]?.next.flatMap { state.entries[$0] == nil ? nil : $0 }
+        }
     }
 
     /// The result of asking for an answer.
