@@ -74,10 +74,12 @@ public enum StoreRouters {
     ///   - isGuarded: whether requests come from connections. A part of this process needs no token.
     ///   - patience: the lowest rate at which a client may upload content.
     ///   - operatorDesk: what the operator sees of the server itself.
+    ///   - console: the base URL of the console beside the store; nil without one.
     static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, managed: ManagedCatalog, desk: ContentDesk?,
         reviews: Reviews, campaigns: Campaigns, feeds: FeedControlController,
-        adminToken: String?, isGuarded: Bool = true, patience: StallWatch.Rule = .usual, operatorDesk: OperatorDesk
+        adminToken: String?, isGuarded: Bool = true, patience: StallWatch.Rule = .usual, operatorDesk: OperatorDesk,
+        console: @escaping @Sendable () -> String?
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: RequestIDMiddleware())
@@ -86,6 +88,8 @@ public enum StoreRouters {
             middleware: ProblemMiddleware(HTTPProblem.store, refused: operatorDesk.requests.refusal(at: nil)))
         if isGuarded {
             router.add(middleware: HostMiddleware())
+            // The console has guards of its own, and its address is no secret.
+            router.add(middleware: ConsoleRedirectMiddleware(console: console))
             router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
         }
         router.add(

@@ -323,3 +323,12 @@ def test_pages_of_others_neither_frame_nor_answer_a_sheet(browser, store):
         page.watch.faults = [fault for fault in page.watch.faults if "frame-ancestors" not in fault]
         page.goto(address)
         expect(page.get_by_role("button", name="Buy")).to_be_visible()
+
+
+def test_a_browser_at_the_control_port_is_sent_to_the_console(browser, store):
+    with sheets(browser, store) as page:
+        page.watch.allow(store.console)
+        page.goto(store.control + "/")
+        expect(page).to_have_url(store.console + "/sandbox")
+    with pytest.raises(Refused, match="404 .*not_found"):
+        ask("GET", store.control + "/")

@@ -126,6 +126,42 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, "s3cret-token"]) func aBrowserIsSentToTheConsole(token: String?) async throws {
+        let console = "http://cornerstore.localhost:1"
+        try await TemporaryDirectory.with { directory async throws in
+            try await RunningServer.with(directory.url, console: console) {
+                $0.adminToken = token
+            } _: { server async throws in
+                let port = server.port(server.addresses.control)
+                @Sendable func answer(_ line: String, _ accept: String?) async throws -> String {
+                    try await RawConnection.run {
+                        let connection = try RawConnection(port: port)
+                        let field = accept.map { "Accept: \($0)\r\n" } ?? ""
+                        connection.write("\(line) HTTP/1.1\r\nHost: localhost\r\n\(field)Connection: close\r\n\r\n")
+                        return connection.read()
+                    }
+                }
+                let page = try await answer("GET /", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8")
+                #expect(page.hasPrefix("HTTP/1.1 303 ") && page.contains("\r\nLocation: \(console)/\r\n"), "\(page)")
+                #expect(try await answer("HEAD /", "text/html").hasPrefix("HTTP/1.1 303 "))
+                // Programs get what they got before.
+                let status = token == nil ? "404" : "401"
+                for (line, accept) in [
+                    ("GET /", nil), ("GET /", "*/*"), ("GET /", "application/json"), ("GET /control", "text/html"),
+                    ("DELETE /", "text/html"),
+                ] {
+                    let reply = try await answer(line, accept)
+                    #expect(reply.dropFirst(9).hasPrefix(status) && reply.contains("{\"code\":"), "\(line) \(reply)")
+                }
+            }
+        }
+        try await withServer { server async throws in
+            let reply = try await server.send(
+                "GET", server.addresses.control + "/", headers: [("Accept", "text/html")])
+            #expect(reply.status == 404 && reply.code == "not_found")
+        }
+    }
+
     @Test func anOpenControlPortNeedsAToken() async throws {
         try await TemporaryDirectory.with { directory async throws in
             var configuration = try RunningServer.configuration(directory.url)

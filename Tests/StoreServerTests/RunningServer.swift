@@ -65,8 +65,10 @@ struct RunningServer {
     }
 
     /// Runs a test with a server whose files are in `folder`, and stops it. A second time is a restart.
+    /// - Parameter console: the base URL of a console beside the store.
     static func with<T: Sendable>(
-        _ folder: URL, signals: [UnixSignal] = [], _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+        _ folder: URL, signals: [UnixSignal] = [], console: String? = nil,
+        _ change: (inout StoreServerConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningServer) async throws -> T
     ) async throws -> T {
         var changed = try configuration(folder)
@@ -81,7 +83,7 @@ struct RunningServer {
         return try await withThrowingTaskGroup(of: T?.self) { group in
             group.addTask {
                 defer { tell.finish() }
-                try await application.run(gracefulShutdownSignals: signals) { tell.yield($0) }
+                try await application.run(gracefulShutdownSignals: signals, console: console) { tell.yield($0) }
                 return nil
             }
             group.addTask {

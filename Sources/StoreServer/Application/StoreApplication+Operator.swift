@@ -19,7 +19,7 @@ extension StoreApplication {
             [sandbox, production], apps: apps, catalog: catalog, managed: managed, desk: desk, reviews: reviews,
             campaigns: campaigns, feeds: feedControl, adminToken: configuration.adminToken, isGuarded: isGuarded,
             patience: configuration.stallPatience,
-            operatorDesk: operatorDesk)
+            operatorDesk: operatorDesk, console: { [openAddresses] in openAddresses.value?.console })
     }
 }
 

@@ -52,7 +52,7 @@ public struct StoreApplication: Sendable {
 
     /// What the operator sees of the server itself.
     let operatorDesk: OperatorDesk
-    private let openAddresses: OpenAddresses
+    let openAddresses: OpenAddresses
     private let directory: DataDirectory
     private let databases: StoreDatabases
     private let watcher: CatalogWatcher
