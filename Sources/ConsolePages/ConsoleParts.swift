@@ -323,6 +323,8 @@ public struct ConsoleField: ConsolePart {
         case choice
         /// On or off.
         case tick
+        /// A file, which is sent as bytes.
+        case file
     }
 
     /// The name that is sent.
@@ -348,6 +350,7 @@ public struct ConsoleField: ConsolePart {
     let isArea: Bool
     let isChoice: Bool
     let isTick: Bool
+    let isFile: Bool
     /// The kind.
     public let kind: Kind
 
@@ -362,13 +365,14 @@ public struct ConsoleField: ConsolePart {
         isArea = kind == .area
         isChoice = kind == .choice
         isTick = kind == .tick
-        isInput = !isArea && !isChoice && !isTick
+        isFile = kind == .file
+        isInput = !isArea && !isChoice && !isTick && !isFile
     }
 
-    /// Takes the value that was typed before. A password is not kept.
+    /// Takes the value that was typed before. A password and a file are not kept.
     mutating func take(_ typed: String?) {
         switch kind {
-        case .password: break
+        case .password, .file: break
         case .tick: isOn = typed != nil
         case .choice: for index in options.indices { options[index].isChosen = options[index].value == typed }
         default: value = typed ?? value
@@ -402,6 +406,8 @@ public struct ConsoleForm: ConsolePart {
     public var cancel: String?
     /// Whether the fields stand in one line, as filters do.
     public var isLine: Bool
+    /// Whether a field is for a file, which a form sends in another encoding.
+    let takesFile: Bool
 
     /// Creates a form.
     public init(
@@ -412,5 +418,6 @@ public struct ConsoleForm: ConsolePart {
         (self.heading, self.action, self.method, self.fields, self.hidden) = (heading, action, method, fields, hidden)
         (self.button, self.text, self.cancel, self.isLine) = (button, text, cancel, isLine)
         self.tone = tone?.rawValue
+        takesFile = fields.contains { $0.kind == .file }
     }
 }

@@ -16,6 +16,9 @@ public struct QueryParameters: Sendable {
         }
     }
 
+    /// Creates parameters from names with their values.
+    public init(_ values: [String: String]) { self.values = values }
+
     /// The names with their values.
     public var all: [String: String] { values }
 

@@ -272,6 +272,62 @@ import Testing
         }
     }
 
+    @Test func aReceiptsFileIsInspected() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let id = try await buy(browser, console)
+            let (form, action) = (try await browser.get("/sandbox/inspector"), "/sandbox/inspector")
+            #expect(form.text.contains("enctype=\"multipart/form-data\"") && form.text.contains("type=\"file\""))
+            let made = try await browser.get("/sandbox/inspector?transaction=\(id)").text
+            let base64 = try #require(made.firstMatch(of: /<textarea [^>]*>\n([^<]+)<\/textarea>/)?.1)
+            let binary = try #require(Data(base64Encoded: String(base64)))
+            for (file, text) in [
+                (Array(binary), "Genuine"), (Array(base64.utf8), "Genuine"),
+                (Array(base64.utf8) + Array("\n".utf8), "Genuine"),
+                (Array(" \n{\"status\": 21007}".utf8), "The receipt is of the sandbox."),
+                (Array("eyJhbGciOiJFUzI1NiJ9.e30.AA".utf8), "Signed payload (JWS)"),
+                (Array(binary.prefix(100)), "Refused: "), ([0, 0xFF], "Refused: "),
+            ] {
+                // What was pasted does not count.
+                let page = try await browser.upload(form, action, [("receipt", "nonsense")], file: file)
+                #expect(page.status == 200 && page.text.contains(text), "\(text)")
+            }
+            let pasted = try await browser.upload(form, action, [("receipt", String(base64))], file: [])
+            #expect(pasted.status == 200 && pasted.text.contains("Genuine"))
+            let nothing = try await browser.upload(form, action, [("receipt", "")], file: [])
+            #expect(nothing.status == 422 && nothing.text.contains("Paste a receipt or choose its file."))
+            let large = try await browser.upload(
+                form, action, [("bundle", "kept")], file: Array(repeating: 0x30, count: (4 << 20) + 1))
+            #expect(large.status == 422 && large.text.contains("The receipt is over 4 MiB."))
+            #expect(large.text.contains("value=\"kept\""))
+        }
+    }
+
+    @Test func aHostileFormWithAFileIsRefused() async throws {
+        try await RunningConsole.with { console in
+            let (browser, action) = (console.browser(), "/sandbox/inspector")
+            let token = try await browser.get(action).form(action) ?? []
+            let file = MultipartForm.File(name: "file", content: [1])
+            let two = MultipartForm(token, files: [file, file])
+            let whole = MultipartForm(token, files: [file])
+            let large = MultipartForm(
+                token, files: [.init(name: "file", content: Array(repeating: 1, count: 13 << 20))])
+            for (body, type, status, text) in [
+                (two.bytes[...], two.type, 400, "several files"), (whole.bytes.dropLast(4), whole.type, 400, "whole"),
+                (whole.bytes[...], "multipart/form-data; boundary=other", 400, "whole"),
+                (whole.bytes[...], "multipart/form-data", 400, "whole"), (large.bytes[...], large.type, 413, "bytes"),
+            ] as [(ArraySlice<UInt8>, String, Int, String)] {
+                let page = try await browser.send(.post, action, bytes: Array(body), headers: [("Content-Type", type)])
+                #expect(page.status == status && page.text.contains(text), "\(page.status) \(text)")
+            }
+            // The form's token is needed as in every form.
+            let without = MultipartForm([], files: [file])
+            let page = try await browser.send(
+                .post, action, bytes: without.bytes, headers: [("Content-Type", without.type)])
+            #expect(page.status == 403 && page.text.contains("another session"))
+        }
+    }
+
     @Test func theMerchantsHalfAsksTheAdminAPI() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()

@@ -197,8 +197,8 @@ final class TestBrowser: Sendable {
     }
 
     func send(
-        _ method: HTTPRequest.Method, _ path: String, body: String? = nil, headers: [(String, String)] = [],
-        keepsCookie: Bool = true
+        _ method: HTTPRequest.Method, _ path: String, body: String? = nil, bytes: [UInt8]? = nil,
+        headers: [(String, String)] = [], keepsCookie: Bool = true
     ) async throws -> Page {
         var fields: HTTPFields = [.accept: "text/html"]
         if let cookie = cookie.withLock({ $0 }), keepsCookie { fields[.cookie] = cookie }
@@ -219,7 +219,7 @@ final class TestBrowser: Sendable {
             to: Request(
                 head: HTTPRequest(
                     method: method, scheme: "http", authority: authority, path: path, headerFields: fields),
-                body: RequestBody(buffer: ByteBuffer(string: body ?? ""))),
+                body: RequestBody(buffer: ByteBuffer(bytes: bytes ?? Array((body ?? "").utf8)))),
             context: ConsoleRequestContext(
                 source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: logger)))
         for value in response.headers[values: .setCookie] {
@@ -240,10 +240,45 @@ final class TestBrowser: Sendable {
         return try await send(.post, action, body: body)
     }
 
+    /// Fills a form with a file in and sends it.
+    func upload(_ page: Page, _ action: String, _ typed: [(String, String)], file: [UInt8]) async throws -> Page {
+        let form = MultipartForm(
+            (page.form(action) ?? []) + typed, files: [MultipartForm.File(name: "file", content: file)])
+        return try await send(.post, action, bytes: form.bytes, headers: [("Content-Type", form.type)])
+    }
+
     /// Follows an answer to the page that it names.
     func follow(_ page: Page) async throws -> Page {
         guard page.status == 303, let location = page.headers[.location] else { return page }
         return try await get(location)
+    }
+}
+
+/// A form as browsers send it when it has a field for a file.
+struct MultipartForm {
+    struct File {
+        var name: String
+        var fileName = "receipt"
+        var content: [UInt8]
+    }
+
+    var boundary = "----WebKitFormBoundaryx0YHlD2cR7Aq5dTz"
+    var bytes: [UInt8] = []
+    var type: String { "multipart/form-data; boundary=\(boundary)" }
+
+    init(_ values: [(String, String)], files: [File]) {
+        for (name, value) in values { add("name=\"\(name)\"", "", Array(value.utf8)) }
+        for file in files {
+            add(
+                "name=\"\(file.name)\"; filename=\"\(file.fileName)\"",
+                "Content-Type: application/octet-stream\r\n", file.content)
+        }
+        bytes += Array("--\(boundary)--\r\n".utf8)
+    }
+
+    private mutating func add(_ what: String, _ more: String, _ content: [UInt8]) {
+        bytes += Array("--\(boundary)\r\nContent-Disposition: form-data; \(what)\r\n\(more)\r\n".utf8)
+        bytes += content + Array("\r\n".utf8)
     }
 }
 

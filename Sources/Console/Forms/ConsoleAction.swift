@@ -42,6 +42,8 @@ struct ActionRequest: Sendable {
     var page: PageRequest
     /// The values of the form.
     var form: QueryParameters
+    /// The bytes of the form's file; nil when none was chosen.
+    var file: [UInt8]?
 
     var environment: StoreEnvironment { page.environment }
     var api: ConsoleAPI { page.api }

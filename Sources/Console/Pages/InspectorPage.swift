@@ -27,8 +27,9 @@ enum InspectorPage {
                     ConsoleField(
                         "receipt", "Paste a receipt, or drop its file", .area, value: receipt,
                         hint:
-                            "An app receipt or a receipt of iOS 6 in Base64, a JWS, or an answer of verifyReceipt; up to 4 MiB. Nothing is kept.",
-                        isRequired: true),
+                            "An app receipt or a receipt of iOS 6 in Base64, a JWS, or an answer of verifyReceipt; up to 4 MiB. Nothing is kept."
+                    ),
+                    ConsoleField("file", "Or choose its file", .file, hint: "Also a binary receipt. The file counts."),
                     ConsoleField("bundle", "Must be for the bundle id", hint: "May be empty."),
                     ConsoleField("ask", "Also ask verifyReceipt", .tick, isOn: true),
                 ], button: "Inspect")
@@ -56,7 +57,7 @@ enum InspectorPage {
                     bundle: detail.transaction.bundleId))
         }
         page.sections =
-            try await report(request, receipt.receipt, bundle: nil, asks: true)
+            try await report(request, Array(receipt.receipt.utf8), bundle: nil, asks: true)
             + [form(request, receipt: receipt.receipt)]
         return page
     }
@@ -67,23 +68,29 @@ enum InspectorPage {
     ]
 
     @Sendable private static func inspect(_ action: ActionRequest) async throws -> ActionOutcome {
-        let text = try action.required("receipt", "Receipt")
-        guard text.utf8.count <= most / 3 * 4 + 4 else {
-            throw FormProblem("receipt", "The receipt is over 4 MiB.")
+        let text = action.text("receipt") ?? ""
+        guard action.file != nil || !text.isEmpty else {
+            throw FormProblem("receipt", "Paste a receipt or choose its file.")
+        }
+        guard (action.file?.count ?? 0) <= most, text.utf8.count <= most / 3 * 4 + 4 else {
+            throw FormProblem(action.file == nil ? "receipt" : "file", "The receipt is over 4 MiB.")
         }
         var page = ConsolePage("Inspector")
         page.commands = commands
         page.sections =
-            try await report(action.page, text, bundle: action.text("bundle"), asks: action.isOn("ask"))
-            + [form(action.page, receipt: text.utf8.count <= 200_000 ? text : "")]
+            try await report(
+                action.page, action.file ?? Array(text.utf8), bundle: action.text("bundle"), asks: action.isOn("ask"))
+            + [form(action.page, receipt: action.file == nil && text.utf8.count <= 200_000 ? text : "")]
         return .page(page)
     }
 
     private static func report(
-        _ request: PageRequest, _ text: String, bundle: String?, asks: Bool
+        _ request: PageRequest, _ bytes: [UInt8], bundle: String?, asks: Bool
     ) async throws -> [ConsoleSection] {
-        if text.hasPrefix("{") { return answer(text, request) }
-        let input = ReceiptInput(Array(text.utf8))
+        if bytes.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) == UInt8(ascii: "{") {
+            return answer(String(decoding: bytes, as: UTF8.self), request)
+        }
+        let input = ReceiptInput(bytes)
         let certificates = request.api.backends.certificates
         let report: ReceiptReport
         if let verifier = try? ReceiptVerifier(roots: certificates.roots, intermediates: certificates.intermediates),

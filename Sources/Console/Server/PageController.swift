@@ -95,7 +95,8 @@ struct PageController: Sendable {
         _ action: ConsoleAction, _ request: Request, _ context: ConsoleRequestContext
     ) async throws -> Response {
         let body = try await request.boundedBody(upTo: action.limit)
-        let form = QueryParameters(query: String(buffer: body))
+        let sent = try FormBody(body, type: request.headers[.contentType])
+        let form = sent.values
         let page = try await self.request(request, context, action.path, isForm: true)
         guard sessions.accepts(form["token"] ?? "", context.cookie, action: request.uri.path) else {
             return try await again(
@@ -108,7 +109,7 @@ struct PageController: Sendable {
                 Self.question(change, form, request.uri.path, page), page, nil, context)
         }
         do {
-            let outcome = try await action.perform(ActionRequest(page: page, form: form))
+            let outcome = try await action.perform(ActionRequest(page: page, form: form, file: sent.file))
             memory.forget()
             switch outcome {
             case .done(let path, let message):
