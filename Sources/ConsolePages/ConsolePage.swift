@@ -111,7 +111,7 @@ public struct ConsolePage: Page, ConsolePart {
     public var trail: [ConsoleLink] = []
     /// The sections.
     public var sections: [ConsoleSection] = []
-    /// The address to which the script leaves the page after 30 seconds, because it shows a secret.
+    /// The address to which the browser leaves the page after 30 seconds, because it shows a secret.
     public var leave: String?
     /// The commands that do the same.
     public var commands: [ConsoleCode] = []

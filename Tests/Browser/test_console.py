@@ -263,6 +263,35 @@ def test_a_receipts_file_is_inspected(browser, store, shopper, scripts):
         expect(page.get_by_role("alert").first).to_contain_text("The receipt is over 4 MiB.")
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_secret_disappears(browser, store, scripts):
+    with console(browser, store, java_script_enabled=scripts) as page:
+        # The page's clock is moved on with scripts, and the field of the answer is changed without.
+        if scripts:
+            page.clock.install()
+        base = store.console.replace("cornerstore.localhost", "127.0.0.1")
+        page.watch.allow(base)
+        fields = []
+
+        def shorten(route):
+            headers = route.request.headers | {"sec-fetch-site": "same-origin"}
+            answer = route.fetch(headers=headers, max_redirects=0)
+            fields.append(answer.headers["refresh"])
+            soon = {} if scripts else {"refresh": "1; url=/sandbox/settings"}
+            route.fulfill(response=answer, headers=answer.headers | soon)
+
+        page.route("**/settings/tester", shorten)
+        page.goto(base + "/sandbox/settings")
+        page.get_by_role("button", name="Show the password").click()
+        expect(page.get_by_text("Shown for 30 seconds.")).to_be_visible()
+        secret = page.locator("dd code.id").nth(1).inner_text()
+        if scripts:
+            page.clock.fast_forward(29_000)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
+        expect(page.get_by_text(secret)).to_have_count(0)
+        assert fields == ["30; url=/sandbox/settings"]
+
+
 def test_keys_lead_everywhere(browser, store, shopper):
     with console(browser, store) as page:
         page.goto("/sandbox")

@@ -74,6 +74,19 @@ import Testing
         }
     }
 
+    @Test func aSecretDisappearsWithoutScriptsToo() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let settings = try await browser.get("/sandbox/settings")
+            let refresh = try #require(HTTPField.Name("Refresh"))
+            #expect(settings.headers[refresh] == nil)
+            let shown = try await browser.submit(settings, "/sandbox/settings/tester")
+            #expect(shown.status == 200 && shown.text.contains("Shown for 30 seconds."))
+            #expect(shown.headers[refresh] == "30; url=/sandbox/settings")
+            #expect(shown.headers[.cacheControl] == "no-store")
+        }
+    }
+
     @Test func noGetChangesAnything() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()

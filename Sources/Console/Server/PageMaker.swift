@@ -25,10 +25,17 @@ struct PageMaker: Sendable {
         page.frame.script = templates.consoleScript.path
         page.frame.icon = templates.consoleIcon.path
         page.finish { sessions.token(cookie, action: $0) }
+        var headers: HTTPFields = [.contentType: "text/html; charset=utf-8"]
+        if let leave = page.leave, let name = HTTPField.Name("Refresh") {
+            headers[name] = "\(Self.secretSeconds); url=\(leave)"
+        }
         return Response(
-            status: status, headers: [.contentType: "text/html; charset=utf-8"],
+            status: status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(string: try templates.html(page))))
     }
+
+    /// How long a browser shows a secret, in seconds.
+    static let secretSeconds = 30
 
     /// The answer with a file that pages refer to.
     func asset(_ path: String) throws -> Response {

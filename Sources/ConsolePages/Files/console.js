@@ -33,7 +33,7 @@
   });
  }
 
- if (body.dataset.leave) setTimeout(() => location.replace(body.dataset.leave), 30000);
+ if (body.dataset.leave) setTimeout(() => location.replace(body.dataset.leave), 29000);
 
  // The page asks for itself again and takes the parts that changed.
  const bar = q("#live"), words = q("#live-text"), pause = q("#pause"), doc = body.dataset;
