@@ -113,7 +113,9 @@ def test_a_page_is_fit_for_people(screen, store, name):
     assert page.evaluate("""[...document.querySelectorAll("body *")].filter(element =>
         !element.closest(".hidden, .skip") && element.getBoundingClientRect().right > innerWidth + 1
     ).map(element => element.outerHTML.slice(0, 200))""") == []
-    results = Axe().run(page, options=AXE).response
+    # axe reads the style sheet's colours, also where the browser paints the system's.
+    forced = {"rules": {"color-contrast": {"enabled": False}}} if "forced" in page.mode else {}
+    results = Axe().run(page, options=AXE | forced).response
     faults = [f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
               for kind in ("violations", "incomplete") for rule in results[kind] for node in rule["nodes"]]
     assert faults == []
