@@ -80,6 +80,10 @@ extension ControlAPI {
 
     /// A price increase, and the customer's answer to it.
     public struct PriceIncrease: Codable, Sendable, Equatable {
+        /// The account that is asked.
+        public var accountId: String
+        /// The account's e-mail address in a list of all accounts; nil when the account does not exist any more.
+        public var account: String?
         /// The app's bundle identifier.
         public var bundleId: String
         /// The identifier of the subscription product.
@@ -99,9 +103,11 @@ extension ControlAPI {
 
         /// Creates a price increase.
         public init(
-            bundleId: String, productId: String, oldPrice: String, newPrice: String, currency: String,
-            askedDate: String, answer: String?, answeredDate: String?
+            accountId: String, account: String? = nil, bundleId: String, productId: String, oldPrice: String,
+            newPrice: String, currency: String, askedDate: String, answer: String?, answeredDate: String?
         ) {
+            self.accountId = accountId
+            self.account = account
             self.bundleId = bundleId
             self.productId = productId
             self.oldPrice = oldPrice

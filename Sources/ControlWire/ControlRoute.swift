@@ -78,10 +78,19 @@ public enum ControlRoute: Sendable, Hashable {
     case promotions(StoreEnvironment, account: String)
     /// Withdraws a promoted purchase.
     case withdrawPromotion(StoreEnvironment, id: UUID, account: String)
-    /// Lists an account's price increases: ``ControlAPI/PriceIncrease``.
-    case priceIncreases(StoreEnvironment, account: String)
+    /// Lists the price increases of an account, or the newest 200 of all accounts: ``ControlAPI/PriceIncrease``.
+    case priceIncreases(StoreEnvironment, account: String? = nil)
     /// Orders a price increase: ``ControlAPI/NewPriceIncrease``, answered with ``ControlAPI/PriceIncrease``.
     case increasePrice(StoreEnvironment)
+    /// Withdraws a price increase that the customer has not answered.
+    case withdrawPriceIncrease(StoreEnvironment, account: String, bundle: String, product: String)
+    /// Lists the current periods of subscriptions, newest first: a ``ControlAPI/Page`` of ``ControlAPI/Subscriber``.
+    case subscribers(StoreEnvironment, SubscriberFilter = SubscriberFilter(), before: String? = nil, limit: Int? = nil)
+    /// Lists the periods of an account's subscriptions, newest first: a ``ControlAPI/Page`` of
+    /// ``ControlAPI/SubscriptionPeriod``.
+    case subscriptionPeriods(StoreEnvironment, email: String, before: String? = nil, limit: Int? = nil)
+    /// Describes an app's products as a device gets them: ``ControlAPI/Preview``.
+    case preview(StoreEnvironment, PreviewQuery)
     /// Lists the codes, newest first: ``ControlAPI/Code``.
     case codes(StoreEnvironment)
     /// Creates a code: ``ControlAPI/NewCode``, answered with ``ControlAPI/Code``.
@@ -238,6 +247,12 @@ public enum ControlRoute: Sendable, Hashable {
         case item
         /// In a query: `true` for hidden reviews only.
         case hidden
+        /// In a query: a storefront's country code, three letters.
+        case storefront
+        /// In a query: languages, best first, with commas between them.
+        case language
+        /// In a query: a subscription group's identifier.
+        case group
     }
 
     /// One line of the table.
@@ -326,6 +341,19 @@ public enum ControlRoute: Sendable, Hashable {
             Line(.delete, store, "promoted/{id}", [(.id, id.uuidString)], query: [(.account, account)])
         case .priceIncreases(let store, let account): Line(.get, store, "price-increases", query: [(.account, account)])
         case .increasePrice(let store): Line(.post, store, "price-increases")
+        case .withdrawPriceIncrease(let store, let account, let bundle, let product):
+            Line(
+                .delete, store, "price-increases",
+                query: [(.account, account), (.bundle, bundle), (.product, product)])
+        case .subscribers(let store, let filter, let before, let limit):
+            Line(
+                .get, store, "subscribers",
+                query: [(.before, before)] + filter.query + [(.limit, limit.map(String.init))])
+        case .subscriptionPeriods(let store, let email, let before, let limit):
+            Line(
+                .get, store, "accounts/{email}/subscriptions", [(.email, email)],
+                query: [(.before, before), (.limit, limit.map(String.init))])
+        case .preview(let store, let query): Line(.get, store, "preview", query: query.query)
         case .codes(let store): Line(.get, store, "codes")
         case .addCode(let store): Line(.post, store, "codes")
         case .withdrawCode(let store, let code): Line(.delete, store, "codes/{code}", [(.code, code)])
@@ -413,7 +441,10 @@ public enum ControlRoute: Sendable, Hashable {
             .accounts(.sandbox), .createAccount(.sandbox), .changeAccount(.sandbox, email: ""), .transactions(.sandbox),
             .refund(.sandbox, id: ""), .pendingPurchases(.sandbox), .approve(.sandbox, key: UUID()),
             .decline(.sandbox, key: UUID()), .resolve(.sandbox, key: UUID()), .promote(.sandbox),
-            .priceIncreases(.sandbox, account: ""), .increasePrice(.sandbox), .codes(.sandbox), .addCode(.sandbox),
+            .priceIncreases(.sandbox), .withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""),
+            .subscribers(.sandbox), .subscriptionPeriods(.sandbox, email: ""),
+            .preview(.sandbox, PreviewQuery(bundle: "")), .increasePrice(.sandbox), .codes(.sandbox),
+            .addCode(.sandbox),
             .content(), .setHosting, .setContentRule, .beginUpload, .upload(UUID()), .appendToUpload(UUID(), offset: 0),
             .cancelUpload(UUID()), .completeUpload(UUID()), .campaigns(item: 1), .reviews(), .review(UUID()),
             .answerReview(UUID()),

@@ -92,3 +92,65 @@ public enum AccountFlag: String, Codable, Sendable, CaseIterable {
     /// The account has bought no product for 180 days of the store's clock.
     case inactive
 }
+
+/// The current periods of subscriptions that ``ControlRoute/subscribers(_:_:before:limit:)`` lists. Properties that are
+/// nil select every one. The store looks at 20,000 transactions for one request, and then answers with the cursor to
+/// look further.
+public struct SubscriberFilter: Sendable, Hashable {
+    /// The bundle identifier of the app.
+    public var bundle: String?
+    /// The identifier of the subscription group.
+    public var group: String?
+    /// The identifier of the subscription product.
+    public var product: String?
+
+    /// Creates a filter.
+    public init(bundle: String? = nil, group: String? = nil, product: String? = nil) {
+        self.bundle = bundle
+        self.group = group
+        self.product = product
+    }
+
+    var query: [(ControlRoute.Parameter, String?)] {
+        [(.bundle, bundle), (.group, group), (.product, product)]
+    }
+}
+
+/// What ``ControlRoute/preview(_:_:)`` shows, and to whom.
+public struct PreviewQuery: Sendable, Hashable {
+    /// The bundle identifier of the app.
+    public var bundle: String
+    /// The one identifier that the app asks for; nil for those of all products, also unsold ones.
+    public var product: String?
+    /// The storefront's country code; nil for the customer's, else the app's default.
+    public var storefront: String?
+    /// The device's languages, best first, with commas between them; nil for the storefront's.
+    public var language: String?
+    /// The customer's e-mail address or identifier; nil for somebody who is not signed in.
+    public var account: String?
+    /// The identifier after which the list begins.
+    public var after: String?
+    /// The most identifiers, 1 to 200.
+    public var limit: Int?
+
+    /// Creates a query.
+    public init(
+        bundle: String, product: String? = nil, storefront: String? = nil, language: String? = nil,
+        account: String? = nil, after: String? = nil, limit: Int? = nil
+    ) {
+        self.bundle = bundle
+        self.product = product
+        self.storefront = storefront
+        self.language = language
+        self.account = account
+        self.after = after
+        self.limit = limit
+    }
+
+    var query: [(ControlRoute.Parameter, String?)] {
+        [
+            (.bundle, bundle), (.product, product), (.storefront, storefront), (.language, language),
+            (.account, account), (.after, after), (.limit, limit.map(String.init)),
+        ]
+    }
+}

@@ -36,7 +36,7 @@ public struct Cornerstore: AsyncParsableCommand {
                     FeedCommand.self, ItemCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
                     PriceIncreaseCommand.self, ProductCommand.self, PromoteCommand.self, PromotionCommand.self,
                     PurchaseCommand.self, ReviewCommand.self, SearchCommand.self, ServerCommand.self,
-                    TransactionCommand.self,
+                    SubscriptionCommand.self, TransactionCommand.self,
                 ]),
             CommandGroup(
                 name: "Catalog files and hosted content", subcommands: [CatalogCommand.self, ContentCommand.self]),

@@ -96,7 +96,7 @@ public enum StoreRouters {
             middleware: AuditMiddleware(
                 audit: operatorDesk.audit, changes: operatorDesk.changes, now: operatorDesk.now))
         let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })
-        ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
+        ControlController(stores: byEnvironment, apps: apps, catalog: catalog, managed: managed).addRoutes(to: router)
         ManagedControlController(managed: managed).addRoutes(to: router)
         ReviewControlController(reviews: reviews).addRoutes(to: router)
         CampaignControlController(campaigns: campaigns).addRoutes(to: router)

@@ -30,6 +30,10 @@ PAGES = {
     "merchant": "/merchant", "merchant-user": "/merchant/users/ann",
     "content": "/content", "reviews": "/reviews", "clock": "/clock", "notifications": "/notifications",
     "inspector": "/inspector?transaction={id}", "settings": "/settings", "snippets": "/snippets",
+    "preview": "/preview?storefront=DEU&language=de&account={email}",
+    "preview-product": "/preview/com.example.monkeys/com.example.monkeys.credits5?account={email}",
+    "preview-invalid": "/preview/com.example.monkeys/none", "subscriptions": "/subscriptions",
+    "subscriber": "/subscriptions/{email}",
     "search": "/search?q=tester", "missing": "/transactions/1", "empty": "/transactions?account={email}&state=refunded",
 }
 
@@ -165,6 +169,31 @@ def test_a_tester_is_made_buys_and_is_refunded(browser, store, scripts):
         page.get_by_role("button", name=re.compile("Refund [0-9.]+ USD")).click()
         expect(page.get_by_text("1 delivery revoked.")).to_be_visible()
         expect(page.locator("#fields dd.bad")).to_have_text("Refunded")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_promotion_is_sent_from_the_preview(browser, store, shopper, scripts):
+    with console(browser, store, java_script_enabled=scripts) as page:
+        page.goto("/sandbox/preview?app=com.example.monkeys")
+        page.get_by_label("Customer").fill(shopper.email)
+        page.get_by_role("button", name="Show").last.click()
+        page.locator("#products").get_by_role("link").first.click()
+        expect(page.get_by_role("heading", name="As SKProduct describes it")).to_be_visible()
+        page.get_by_role("button", name="Send the promotion").click()
+        expect(page.get_by_text(f"Sent to {shopper.email}.")).to_be_visible()
+        page.goto(f"/sandbox/customers/{shopper.email}")
+        expect(page.locator("#offers").get_by_text("Waits for a device").first).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_code_is_made_and_withdrawn(browser, store, scripts):
+    with console(browser, store, java_script_enabled=scripts) as page:
+        page.goto("/sandbox/subscriptions")
+        page.get_by_role("button", name="Make a code").click()
+        said = page.get_by_role("status").filter(has_text="once.").inner_text()
+        code = said.split()[0]
+        page.get_by_role("button", name=f"Withdraw the code {code}").click()
+        expect(page.get_by_text(f"{code} gives nothing any more.")).to_be_visible()
 
 
 def test_a_purchase_is_seen_live(browser, store, shopper):

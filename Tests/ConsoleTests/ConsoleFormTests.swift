@@ -39,7 +39,9 @@ import Testing
                 "/transactions/\(bought)/refund", "/attempts", "/products", "/products/com.example.monkeys/hats",
                 "/clock", "/content", "/reviews", "/notifications", "/webhooks/e1", "/managed", "/inspector",
                 "/merchant", "/merchant/users/ann",
-                "/settings", "/snippets", "/search?q=tester",
+                "/settings", "/snippets", "/search?q=tester", "/preview", "/preview/com.example.monkeys/hats",
+                "/preview/com.example.monkeys/club.monthly?account=\(email)", "/preview/com.example.monkeys/none",
+                "/subscriptions", "/subscriptions/\(email)",
             ]
             var seen: Set<String> = []
             for path in paths {
@@ -241,6 +243,89 @@ import Testing
             #expect(try await browser.follow(bought).text.contains("1.99 USD"))
             let file = try await browser.get("/sandbox/managed/com.example.drafts?export=yaml")
             #expect(file.text.contains("com.example.drafts.coins"))
+        }
+    }
+
+    @Test func aPreviewIsWhatADeviceGetsAndSendsPromotions() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let email = try await console.customer()
+            let page = try await browser.get("/sandbox/preview?storefront=DEU&language=de")
+            #expect(page.text.contains("Hüte") && page.text.contains("Ein Hut für jeden Affen."), "\(page.text)")
+            #expect(page.text.contains("None of these identifiers is invalid."))
+            let france = try await browser.get("/sandbox/preview?storefront=FRA")
+            #expect(france.text.contains("not available in the storefront FRA"))
+            let typed = try await browser.get("/sandbox/preview?product=HATS")
+            #expect(typed.text.contains("It has hats, written differently."))
+            let unknown = try await browser.get("/sandbox/preview/com.example.monkeys/none")
+            #expect(unknown.text.contains("The app has no product with this identifier."))
+            #expect(!unknown.text.contains("/promote"))
+            let path = "/sandbox/preview/com.example.monkeys/hats"
+            let product = try await browser.get("\(path)?account=\(email)")
+            #expect(product.text.contains("$2.99") && product.text.contains("value=\"\(email)\""))
+            let club = try await browser.get("/sandbox/preview/com.example.monkeys/club.monthly?account=\(email)")
+            #expect(club.text.contains("for this customer"))
+            _ = console.asked.take()
+            let sent = try await browser.submit(product, path + "/promote", [("account", email)])
+            #expect(sent.status == 303 && console.asked.take().contains("POST /control/v1/sandbox/promoted"))
+            #expect(try await browser.follow(sent).text.contains("Sent to \(email)."))
+            let account = try #require(try await console.store.sandbox.accounts.account(email: email))
+            #expect(try await console.store.sandbox.promotions(of: account).map(\.productID) == ["hats"])
+            let refused = try await browser.submit(product, path + "/promote", [("account", "nobody@example.com")])
+            #expect(refused.status == 422 && refused.text.contains("value=\"nobody@example.com\""))
+        }
+    }
+
+    @Test func pricesAreRaisedAndCodesMadeAndBothWithdrawn() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let tester = "tester@sandbox.example"
+            let empty = try await browser.get("/sandbox/subscriptions")
+            #expect(empty.text.contains("club.monthly") && empty.text.contains("1 introductory"), "\(empty.text)")
+            let increase = "/sandbox/subscriptions/price-increase"
+            let typed = [
+                ("account", tester), ("product", "com.example.monkeys club.monthly"), ("price", "7.99"),
+            ]
+            let early = try await browser.submit(empty, increase, typed)
+            #expect(early.status == 422 && early.text.contains("not subscribed") && early.text.contains("7.99"))
+            let bought = try await browser.submit(
+                try await browser.get("/sandbox/buy"), "/sandbox/buy",
+                [
+                    ("email", tester), ("password", ""), ("product", "com.example.monkeys club.monthly"),
+                    ("quantity", "1"), ("finish", "yes"),
+                ])
+            #expect(bought.status == 303, "\(bought.text)")
+            let raised = try await browser.submit(empty, increase, typed)
+            let page = try await browser.follow(raised)
+            #expect(page.text.contains("5.99 → 7.99 USD") && page.text.contains("Not answered"), "\(raised.text)")
+            #expect(page.text.contains(tester) && page.text.contains("trial"))
+            let withdrawn = try await browser.submit(page, "/sandbox/subscriptions/withdraw-increase")
+            #expect(withdrawn.status == 303, "\(withdrawn.text)")
+            let without = try await browser.follow(withdrawn)
+            #expect(!without.text.contains("5.99 → 7.99 USD"))
+            let again = try await browser.submit(page, "/sandbox/subscriptions/withdraw-increase")
+            #expect(again.status == 422 && again.text.contains("no price increase"))
+
+            let made = try await browser.submit(
+                page, "/sandbox/subscriptions/code", [("product", "com.example.monkeys hats")])
+            let codes = try await browser.follow(made)
+            let code = try #require(try await console.store.sandbox.codes().first?.code)
+            #expect(codes.text.contains(code) && codes.text.contains("Not redeemed"))
+            let gone = try await browser.submit(codes, "/sandbox/subscriptions/withdraw-code")
+            #expect(gone.status == 303)
+            #expect(try await console.store.sandbox.codes().isEmpty)
+
+            let one = try await browser.get("/sandbox/subscriptions/\(tester)")
+            #expect(one.text.contains("First period") && one.text.contains("Current"))
+            checkCommands(one.text, "subscriber")
+            // The customer's page has the same button.
+            let anew = try await browser.submit(page, increase, typed)
+            #expect(anew.status == 303)
+            let customer = try await browser.get("/sandbox/customers/\(tester)")
+            let withdraw = try #require(customer.forms.first { $0.action.hasSuffix("/withdraw-increase") })
+            let done = try await browser.submit(customer, withdraw.action)
+            #expect(done.status == 303, "\(done.text)")
+            #expect(try await console.store.sandbox.priceIncreases().isEmpty)
         }
     }
 

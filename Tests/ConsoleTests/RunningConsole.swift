@@ -37,6 +37,19 @@ struct RunningConsole: Sendable {
               - productID: hats
                 type: NonConsumable
                 displayPrice: 2.99
+                availability: { except: [FRA] }
+                localizations:
+                  - { locale: en_US, displayName: Hats, description: A hat for each monkey. }
+                  - { locale: de, displayName: Hüte, description: Ein Hut für jeden Affen. }
+            subscriptionGroups:
+              - id: "21000001"
+                name: Club
+                subscriptions:
+                  - productID: club.monthly
+                    groupNumber: 1
+                    recurringSubscriptionPeriod: P1M
+                    displayPrice: 5.99
+                    introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P1W }]
         """
 
     static func with(

@@ -45,6 +45,87 @@ import Testing
         }
     }
 
+    private static let club = """
+        cornerstore-catalog: 1
+        apps:
+          - bundleID: com.example.app
+            name: Club
+            products:
+              - productID: coins
+                type: Consumable
+                displayPrice: 0.99
+                availability: { only: [USA] }
+                localizations:
+                  - { locale: en_US, displayName: Coins, description: Ten coins. }
+                  - { locale: de, displayName: Münzen, description: Zehn Münzen. }
+            subscriptionGroups:
+              - id: "21000001"
+                name: Club
+                subscriptions:
+                  - productID: basic
+                    groupNumber: 2
+                    recurringSubscriptionPeriod: P1M
+                    displayPrice: 1.99
+                  - productID: pro
+                    groupNumber: 1
+                    recurringSubscriptionPeriod: P1M
+                    displayPrice: 4.99
+        """
+
+    @Test func subscribersPlansAndPriceIncreasesAreShown() async throws {
+        try await RunningStore.with(yaml: Self.club) { store in
+            #expect(await store.run("subscription").output == "Nobody subscribes in sandbox now.\n")
+            #expect(
+                await store.run("subscription show \(Self.email)").output == "The account has had no subscription.\n")
+            for product in ["basic", "pro"] {
+                // StoreKit is configured once in a process.
+                let bought = try await Program.run(["buy", product, "--data", store.data])
+                #expect(bought.status == 0, "\(bought.errors)")
+            }
+            let list = await store.run("subscription list --group 21000001 --product pro").output
+            #expect(list.contains(Self.email) && list.contains("4.99 USD") && !list.contains("basic"))
+            let periods = try await store.run("subscription show \(Self.email) --json").output.objects()
+            #expect(periods.map { $0["step"] as? String } == ["upgrade", "first"])
+            let newest = try #require(periods.first?["transactionId"] as? String)
+            let older = await store.run("subscription show \(Self.email) --before \(newest)").output
+            #expect(older.contains("basic") && !older.contains("upgrade"))
+            #expect(await store.run("subscription show nobody@example.com").status == 1)
+            #expect(await store.run("subscription list --limit 201").status == 2)
+
+            #expect(await store.run("price-increase add pro 6.99 --account \(Self.email)").status == 0)
+            let all = await store.run("price-increase list").output
+            #expect(all.contains(Self.email) && all.contains("6.99 USD") && all.contains("none yet"))
+            #expect(await store.run("price-increase withdraw pro --account \(Self.email)").output == "Withdrawn.\n")
+            #expect(await store.run("price-increase").output == "No price increases.\n")
+            #expect(
+                await store.run("price-increase withdraw pro --app com.example.app --account \(Self.email)").status == 1
+            )
+        }
+    }
+
+    @Test func aPreviewIsWhatADeviceGets() async throws {
+        try await RunningStore.with(yaml: Self.club) { store in
+            let shown = await store.run("app preview com.example.app").output
+            #expect(shown.contains("$0.99") && shown.contains("Ten coins.") && shown.contains("P1M"))
+            let german = try await store.run(
+                "app preview com.example.app --product basic --storefront DEU --language de --json"
+            ).output.object()
+            #expect(german["storefront"] as? String == "DEU")
+            let invalid = await store.run("app preview com.example.app --storefront DEU --language de").output
+            #expect(invalid.contains("not available in the storefront DEU") && !invalid.contains("Zehn"))
+            let other = await store.run("app preview com.example.app --product Coins").output
+            #expect(other.contains("It has coins, written differently."))
+            let owner = try await store.run("app preview com.example.app --account \(Self.email) --json").output
+                .object()
+            #expect(owner["account"] as? String == Self.email && owner["paymentsAllowed"] as? Bool == true)
+            let first = try await store.run("app preview com.example.app --limit 1 --json").output.object()
+            #expect(first["next"] as? String == "coins")
+            #expect(await store.run("app preview com.example.none").status == 1)
+            #expect(await store.run("app preview com.example.app --storefront XXX").status == 1)
+            #expect(await store.run("app preview com.example.app --limit 0").status == 2)
+        }
+    }
+
     @Test func aDeviceIsRestricted() async throws {
         try await RunningStore.with { store in
             let off = try await store.run("device payments off --json").output.object()
@@ -71,6 +152,7 @@ import Testing
 
     @Test(arguments: [
         "device", "device payments", "promote", "code", "code add", "price-increase", "price-increase add",
+        "price-increase withdraw", "subscription", "subscription list", "subscription show", "app preview",
         "transaction refund", "purchase resolve", "review", "review list", "review show", "review answer",
         "review hide",
         "review unhide",
@@ -81,7 +163,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "device", "promote", "code", "price-increase", "transaction refund", "review list", "review show",
+        "device", "promote", "code", "price-increase", "subscription list", "subscription show", "app preview",
+        "transaction refund", "review list", "review show",
         "review answer", "review hide", "review unhide",
     ])
     func helpHasExamples(_ command: String) async {

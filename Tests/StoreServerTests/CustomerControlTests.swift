@@ -127,7 +127,25 @@ import Testing
             let shown = try await server.control("GET", "\(increases)?account=\(email)").decoded(
                 [ControlAPI.PriceIncrease].self)
             #expect(shown.map(\.answer) == ["declined"] && shown[0].answeredDate != nil)
-            #expect(try await server.control("GET", increases).status == 400)
+            #expect(shown[0].accountId == session.account.accountID.rawValue && shown[0].account == nil)
+            let all = try await server.control("GET", increases).decoded([ControlAPI.PriceIncrease].self)
+            #expect(all.map(\.account) == [email] && all.map(\.newPrice) == ["8.5"])
+            let named = "\(increases)?account=\(email)&bundle=com.example.monkeys&product=club.monthly"
+            let late = try await server.control("DELETE", named)
+            #expect(late.status == 409 && late.code == "wrong_state" && late.text.contains("has answered"))
+            let anew = try await server.control("POST", increases, body("club.monthly", account + #","price":"9""#))
+            #expect(anew.status == 201)
+            #expect(try await server.control("DELETE", named).status == 204)
+            #expect(try await server.control("GET", increases).text == "[]")
+            let gone = try await server.control("DELETE", named)
+            #expect(gone.status == 409 && gone.text.contains("no price increase"))
+            #expect(try await server.control("DELETE", "\(increases)?account=\(email)").status == 400)
+            #expect(try await server.control("DELETE", "\(increases)?bundle=a&product=b").status == 400)
+            let withdrawn = PriceConsentRequest(
+                bundleID: RunningServer.bundleID, productID: "club.monthly",
+                newPrice: Money(milliunits: 9000, currency: "USD"), accepts: true)
+            let answered = try await server.device(.priceConsents, token: session.token, body: withdrawn)
+            #expect(answered.status == 409 && answered.code == "price_changed")
 
             let codes = "\(Self.prefix)/codes"
             let code = try await server.control("POST", codes, body("credits5")).decoded(ControlAPI.Code.self)

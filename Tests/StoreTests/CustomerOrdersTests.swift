@@ -108,6 +108,39 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aPriceIncreaseIsWithdrawnUntilItIsAnswered(
+        _ backend: Backend
+    ) async throws {
+        try await backend.withStore { test async throws in
+            let (ape, bob) = (try await test.account(), try await test.account("bob@example.com"))
+            let club: ProductID = "club.monthly"
+            for account in [ape, bob] {
+                try await test.buy(club, by: account)
+                _ = try await test.store.increasePrice(of: club, in: TestStore.bundleID, to: 9990, for: account)
+                test.clock.milliseconds += 1000
+            }
+            #expect(try await test.store.priceIncreases().map(\.email) == [bob.email, ape.email])
+            func withdraw(_ productID: ProductID, _ account: Account) async throws -> WireError.Code? {
+                try await refusal {
+                    try await test.store.withdrawPriceIncrease(of: productID, in: TestStore.bundleID, for: account)
+                }
+            }
+            #expect(try await withdraw("club.weekly", ape) == .wrongState)
+            #expect(try await withdraw(club, ape) == nil)
+            #expect(try await withdraw(club, ape) == .wrongState)
+            let notices = try await test.store.notices(for: ape, in: TestStore.bundleID, after: nil, languages: [])
+            #expect(notices.priceIncreases.isEmpty)
+            // The other customer's increase stays, and is final once it is answered.
+            #expect(try await test.store.priceIncreases().map(\.increase.accountID) == [bob.accountID])
+            try await test.store.answerPriceIncrease(
+                PriceConsentRequest(
+                    bundleID: TestStore.bundleID, productID: club, newPrice: Money(milliunits: 9990, currency: "USD"),
+                    accepts: true), of: bob)
+            #expect(try await withdraw(club, bob) == .wrongState)
+            #expect(try await test.store.priceIncreases(of: bob).map(\.answer) == [.accepted])
+        }
+    }
+
     @Test(arguments: Backend.available) func aCodeGivesOneFreeTransaction(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in

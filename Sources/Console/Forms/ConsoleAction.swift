@@ -114,8 +114,8 @@ enum ConsoleTopic: String, Sendable, CaseIterable {
 
 /// The places of the navigation.
 enum ConsoleArea: String, Sendable, CaseIterable {
-    case overview, products, customers, transactions, content, clock, notifications, inspector, merchant, settings,
-        snippets
+    case overview, products, customers, transactions, subscriptions, content, clock, notifications, inspector,
+        merchant, preview, settings, snippets
 
     var title: String {
         switch self {
@@ -133,6 +133,8 @@ enum ConsoleArea: String, Sendable, CaseIterable {
         switch self {
         case .content: "r"
         case .clock: "f"
+        case .preview: "v"
+        case .subscriptions: "u"
         case .snippets: "x"
         default: String(rawValue.prefix(1))
         }

@@ -36,6 +36,10 @@ enum CustomerPages {
             routes: [
                 .control(.withdrawPromotion(.sandbox, id: UUID(), account: ""))
             ], page: "customers/{account}", change: "withdraw a promoted purchase", perform: withdraw),
+        ConsoleAction(
+            path: "customers/{account}/withdraw-increase",
+            routes: [.control(.withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""))],
+            page: "customers/{account}", change: "withdraw a price increase", perform: withdrawIncrease),
     ]
 
     // MARK: The list
@@ -195,6 +199,7 @@ enum CustomerPages {
         section.links = [
             ConsoleLink("Buy as this customer", request.link("buy", [("account", account.email)])),
             ConsoleLink("All transactions", request.link("transactions", [("account", account.email)])),
+            ConsoleLink("Subscriptions", request.link("subscriptions/\(account.accountId.percentEncoded)")),
         ]
         return section
     }
@@ -319,7 +324,16 @@ enum CustomerPages {
                 ConsoleCell("Price increase", note: "\(increase.oldPrice) → \(increase.newPrice) \(increase.currency)"),
                 ConsoleCell(increase.productId), request.moments.cell(increase.askedDate),
                 ConsoleCell(increase.answer ?? "Not answered", tone: increase.answer == nil ? .warn : nil),
-                ConsoleCell(""),
+                increase.answer == nil
+                    ? ConsoleCell(buttons: [
+                        ConsoleButton(
+                            "Withdraw", about: "Withdraw the price increase of \(increase.productId)",
+                            action: request.action(path + "/withdraw-increase"),
+                            hidden: [
+                                ConsoleHidden("bundle", increase.bundleId),
+                                ConsoleHidden("product", increase.productId),
+                            ])
+                    ]) : ConsoleCell(""),
             ])
         }
         for code in detail.codes.prefix(10) {
@@ -438,5 +452,14 @@ enum CustomerPages {
         try await action.api.perform(
             .withdrawPromotion(action.environment, id: id, account: action.page.parameter("account")))
         return .done(back(action), message: "Withdrawn.")
+    }
+
+    @Sendable private static func withdrawIncrease(_ action: ActionRequest) async throws -> ActionOutcome {
+        let product = try action.required("product", "Product")
+        try await action.api.perform(
+            .withdrawPriceIncrease(
+                action.environment, account: action.page.parameter("account"),
+                bundle: try action.required("bundle", "App"), product: product))
+        return .done(back(action), message: "Withdrawn. \(product) keeps its price for the customer.")
     }
 }

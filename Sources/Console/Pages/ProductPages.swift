@@ -150,6 +150,7 @@ enum ProductPages {
             summary.facts.append(ConsoleFact("In the file", "\(app.file ?? "") line \(line)"))
         }
         summary.links = [
+            ConsoleLink("As devices get it", request.link("preview/\(bundle.percentEncoded)/\(id.percentEncoded)")),
             ConsoleLink("Buy it", request.link("buy", [("product", "\(bundle) \(id)")])),
             ConsoleLink("Its transactions", request.link("transactions", [("product", id)])),
         ]

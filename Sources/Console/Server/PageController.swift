@@ -19,15 +19,15 @@ struct PageController: Sendable {
     /// All pages.
     static let routes: [PageRoute] =
         [OverviewPage.route] + ProductPages.routes + CustomerPages.routes + BuyPage.routes + TransactionPages.routes
-        + ManagedPages.routes + ContentPages.routes + ClockPages.routes + NotificationPages.routes
-        + InspectorPage.routes
+        + SubscriptionPages.routes + ManagedPages.routes + ContentPages.routes + ClockPages.routes
+        + NotificationPages.routes + InspectorPage.routes + PreviewPages.routes
         + MerchantPages.routes + SettingsPages.routes + SearchPage.routes
 
     /// All forms that change something or need a body.
     static let actions: [ConsoleAction] =
         OverviewPage.actions + CustomerPages.actions + BuyPage.actions + TransactionPages.actions
-        + ManagedPages.actions + ContentPages.actions + ClockPages.actions + NotificationPages.actions
-        + InspectorPage.actions
+        + SubscriptionPages.actions + ManagedPages.actions + ContentPages.actions + ClockPages.actions
+        + NotificationPages.actions + InspectorPage.actions + PreviewPages.actions
         + MerchantPages.actions + SettingsPages.actions
 
     func addRoutes(to router: Router<ConsoleRequestContext>) {

@@ -7,8 +7,8 @@ struct AppCommand: AsyncParsableCommand {
         commandName: "app",
         abstract: "List and show the apps with their ids and products, and register and change managed apps.",
         subcommands: [
-            List.self, Show.self, Secret.self, Problems.self, Register.self, Managed.self, Set.self, Group.self,
-            Checklist.self,
+            List.self, Show.self, Preview.self, Secret.self, Problems.self, Register.self, Managed.self, Set.self,
+            Group.self, Checklist.self,
         ], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {

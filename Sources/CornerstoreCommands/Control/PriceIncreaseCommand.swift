@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlWire
 import StoreWire
 
-/// `cornerstore price-increase`: orders price increases of subscriptions and shows the customers' answers.
+/// `cornerstore price-increase`: orders and withdraws price increases of subscriptions, and shows the answers.
 struct PriceIncreaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "price-increase",
@@ -12,12 +12,11 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
 
               cornerstore price-increase add com.example.app.club 6.99 --account anna@example.com
               cornerstore price-increase list --account anna@example.com
+              cornerstore price-increase withdraw com.example.app.club --account anna@example.com
             """,
-        subcommands: [List.self, Add.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Add.self, Withdraw.self], defaultSubcommand: List.self)
 
     struct Options: ParsableArguments {
-        @Option(help: ArgumentHelp("The subscriber's account.", valueName: "email"))
-        var account: String
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
@@ -25,21 +24,24 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
         static func text(_ increases: [ControlAPI.PriceIncrease], _ style: Style) -> String {
             let rows = increases.map {
                 [
-                    $0.productId, "\($0.oldPrice) \($0.currency)", "\($0.newPrice) \($0.currency)",
+                    $0.account ?? "", $0.productId, "\($0.oldPrice) \($0.currency)", "\($0.newPrice) \($0.currency)",
                     $0.answer ?? "none yet",
                 ]
             }
-            return Table(heading: ["product", "from", "to", "answer"], rows: rows).text(style)
+            return Table(heading: ["account", "product", "from", "to", "answer"], rows: rows).text(style)
         }
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List an account's price increases and answers.")
+        static let configuration = CommandConfiguration(
+            abstract: "List an account's price increases and answers, or the newest 200 of all accounts.")
+        @Option(help: ArgumentHelp("The subscriber's account.", valueName: "email"))
+        var account: String?
         @OptionGroup var options: Options
 
         func run() async throws {
             let increases: [ControlAPI.PriceIncrease] = try await options.control.client().send(
-                .priceIncreases(options.environment.environment, account: options.account))
+                .priceIncreases(options.environment.environment, account: account))
             try Console.current.report(increases, json: options.output.json) { style in
                 increases.isEmpty ? "No price increases." : Options.text(increases, style)
             }
@@ -53,10 +55,7 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
         var product: String
         @Argument(help: "The new price, in the account's currency.")
         var price: String
-        @Option(
-            help: ArgumentHelp(
-                "The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
-        var app: String?
+        @OptionGroup var subscriber: Subscriber
         @OptionGroup var options: Options
 
         func validate() throws {
@@ -67,12 +66,47 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
 
         func run() async throws {
             let client = try options.control.client()
-            let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
+            let bundleID = try await AppSelection.bundleID(of: product, app: subscriber.app, client)
             let increase: ControlAPI.PriceIncrease = try await client.send(
                 .increasePrice(options.environment.environment),
                 ControlAPI.NewPriceIncrease(
-                    bundleId: bundleID, productId: product, account: options.account, price: price))
+                    bundleId: bundleID, productId: product, account: subscriber.account, price: price))
             try Console.current.report(increase, json: options.output.json) { Options.text([increase], $0) }
+        }
+    }
+
+    /// The options that name a subscriber and an app.
+    struct Subscriber: ParsableArguments {
+        @Option(help: ArgumentHelp("The subscriber's account.", valueName: "email"))
+        var account: String
+        @Option(
+            help: ArgumentHelp(
+                "The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
+        var app: String?
+    }
+
+    struct Withdraw: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Withdraw a price increase that the customer has not answered.")
+        @Argument(help: "The subscription's identifier.")
+        var product: String
+        @OptionGroup var subscriber: Subscriber
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+
+        func run() async throws {
+            let client = try control.client()
+            // The catalog need not sell the product any more.
+            let bundleID: String
+            if let app = subscriber.app {
+                bundleID = app
+            } else {
+                bundleID = try await AppSelection.bundleID(of: product, app: nil, client)
+            }
+            try await client.perform(
+                .withdrawPriceIncrease(
+                    environment.environment, account: subscriber.account, bundle: bundleID, product: product))
+            Console.current.print(Console.current.style.good("Withdrawn."))
         }
     }
 }

@@ -83,6 +83,45 @@ extension Store {
         try await database.read { try PriceIncreases.all(of: account.accountID, $0) }
     }
 
+    /// Returns the newest price increases of all accounts, at most ``mostPriceIncreases``, each with the account's
+    /// e-mail address.
+    /// - Throws: ``DatabaseError``.
+    public func priceIncreases() async throws -> [(increase: PriceIncrease, email: String?)] {
+        try await database.read { connection in
+            try PriceIncreases.newest(Self.mostPriceIncreases, connection).map { increase in
+                (increase, try Accounts.account(increase.accountID, connection)?.email)
+            }
+        }
+    }
+
+    /// The most rows of ``priceIncreases()``.
+    public static let mostPriceIncreases = 200
+
+    /// Withdraws a price increase that the customer has not answered. The subscription keeps its price.
+    /// - Throws: ``StoreError`` `wrong_state` when the customer has answered, or when there is no increase of this
+    ///   product; ``DatabaseError``.
+    public func withdrawPriceIncrease(
+        of productID: ProductID, in bundleID: BundleID, for account: Account
+    ) async throws {
+        try await database.write { connection in
+            let withdrawn = try connection.execute(
+                """
+                DELETE FROM price_increases
+                WHERE account_id = $1 AND bundle_id = $2 AND product_id = $3 AND answer IS NULL
+                """, [account.accountID.rawValue, bundleID.rawValue, productID.rawValue])
+            guard withdrawn == 0 else { return }
+            let known = try PriceIncreases.all(of: account.accountID, connection).first {
+                $0.bundleID == bundleID && $0.productID == productID
+            }
+            throw StoreError(
+                .wrongState,
+                known == nil
+                    ? "The account has no price increase of \(productID.rawValue.prefix(255))."
+                    : "The customer has answered this price increase. Order another one instead.")
+        }
+        changed(.offers)
+    }
+
     /// Records a customer's answer. The first answer is final; repeating it has no effect.
     /// - Throws: ``StoreError`` `price_changed` when no increase to this price was ordered, or `wrong_state` when the
     ///   customer gave the other answer before; ``DatabaseError``.
@@ -124,20 +163,33 @@ enum PriceIncreases {
         try connection.execute("DELETE FROM price_increases WHERE account_id = $1", [accountID.rawValue])
     }
 
+    private static let columns =
+        "account_id, bundle_id, product_id, old_price, new_price, currency, asked_at, answer, answered_at"
+
     static func all(of accountID: AccountID, _ connection: Connection) throws -> [PriceIncrease] {
         try connection.query(
+            "SELECT \(columns) FROM price_increases WHERE account_id = $1 ORDER BY bundle_id, product_id LIMIT $2",
+            [accountID.rawValue, most]
+        ).map { try increase($0) }
+    }
+
+    static func newest(_ count: Int, _ connection: Connection) throws -> [PriceIncrease] {
+        try connection.query(
             """
-            SELECT bundle_id, product_id, old_price, new_price, currency, asked_at, answer, answered_at
-            FROM price_increases WHERE account_id = $1 ORDER BY bundle_id, product_id LIMIT $2
-            """, [accountID.rawValue, most]
-        ).map { row in
-            let currency = try row.string(4)
-            return PriceIncrease(
-                accountID: accountID, bundleID: BundleID(try row.string(0)), productID: ProductID(try row.string(1)),
-                oldPrice: Money(milliunits: try row.int64(2), currency: currency),
-                newPrice: Money(milliunits: try row.int64(3), currency: currency), askedAt: try row.int64(5),
-                answer: try row.optionalString(6).flatMap(PriceIncrease.Answer.init(rawValue:)),
-                answeredAt: try row.optionalInt64(7))
-        }
+            SELECT \(columns) FROM price_increases
+            ORDER BY asked_at DESC, account_id, bundle_id, product_id LIMIT $1
+            """, [count]
+        ).map { try increase($0) }
+    }
+
+    private static func increase(_ row: Row) throws -> PriceIncrease {
+        let currency = try row.string(5)
+        return PriceIncrease(
+            accountID: AccountID(try row.string(0)), bundleID: BundleID(try row.string(1)),
+            productID: ProductID(try row.string(2)),
+            oldPrice: Money(milliunits: try row.int64(3), currency: currency),
+            newPrice: Money(milliunits: try row.int64(4), currency: currency), askedAt: try row.int64(6),
+            answer: try row.optionalString(7).flatMap(PriceIncrease.Answer.init(rawValue:)),
+            answeredAt: try row.optionalInt64(8))
     }
 }

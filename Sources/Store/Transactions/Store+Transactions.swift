@@ -36,6 +36,12 @@ extension Store {
     /// Describes products in the account's storefront, or in the app's default storefront when nobody is signed in.
     /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`.
     public func products(_ request: ProductsRequest, for account: Account?) async throws -> ProductsResponse {
+        try await products(request, in: try account.map { try self.storefront(of: $0) })
+    }
+
+    /// Describes products in a storefront; nil means the app's default storefront.
+    /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`.
+    public func products(_ request: ProductsRequest, in storefront: Storefront?) async throws -> ProductsResponse {
         guard request.productIDs.count <= StoreLimits.productsInOneRequest, request.languages.count <= 32,
             (request.itemIDs?.count ?? 0) <= StoreLimits.itemsInOneRequest
         else {
@@ -49,7 +55,7 @@ extension Store {
                 .unknownApp,
                 "The catalog has no app with the bundle identifier \(request.bundleID.rawValue.prefix(255)).")
         }
-        let storefront = try account.map { try self.storefront(of: $0) } ?? app.storefront
+        let storefront = storefront ?? app.storefront
         var products: [ProductDescription] = []
         var invalid: [ProductID] = []
         var seen: Set<ProductID> = []

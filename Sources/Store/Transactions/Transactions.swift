@@ -305,6 +305,72 @@ enum Transactions {
                 AND (expires_date IS NULL OR expires_date > $4)
             """, [accountID.rawValue, bundleID.rawValue, productID.rawValue, now]) != nil
     }
+
+    // MARK: Subscriptions
+
+    /// The periods that have neither ended nor been refunded, newest first.
+    static func current(
+        _ query: SubscriberQuery, now: Int64, _ connection: Connection
+    ) throws -> LedgerPage<Transaction> {
+        let before = query.before?.rawValue ?? Int64(1) << 53
+        let floor = try connection.queryOne(
+            """
+            SELECT transaction_id FROM transactions WHERE transaction_id < $1
+            ORDER BY transaction_id DESC LIMIT 1 OFFSET $2
+            """, [before, LedgerQuery.mostLooked - 1]
+        ).map { TransactionID(rawValue: try $0.int64(0)) }
+        let selection: [any SQLConvertible] = [
+            before, floor?.rawValue ?? 0, ProductKind.autoRenewableSubscription.rawValue, now, query.bundleID?.rawValue,
+            query.groupID?.rawValue,
+            query.productID?.rawValue, query.limit + 1,
+        ]
+        let found = try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE transaction_id < $1 AND transaction_id >= $2 AND kind = $3 AND revoked_at IS NULL
+                AND expires_date > $4
+                AND (CAST($5 AS TEXT) IS NULL OR bundle_id = $5)
+                AND (CAST($6 AS TEXT) IS NULL OR subscription_group_id = $6)
+                AND (CAST($7 AS TEXT) IS NULL OR product_id = $7)
+            ORDER BY transaction_id DESC LIMIT $8
+            """, selection
+        ).map { try Transaction($0) }
+        return LedgerPage(found, limit: query.limit, floor: floor, id: \.transactionID)
+    }
+
+    /// The periods of an account's subscriptions, newest first.
+    static func periods(
+        of accountID: AccountID, before: TransactionID?, limit: Int, _ connection: Connection
+    ) throws -> LedgerPage<Transaction> {
+        let found = try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND kind <> 'consumable' AND kind = $2 AND transaction_id < $3
+            ORDER BY transaction_id DESC LIMIT $4
+            """,
+            [
+                accountID.rawValue, ProductKind.autoRenewableSubscription.rawValue, before?.rawValue ?? Int64(1) << 53,
+                limit + 1,
+            ]
+        ).map { try Transaction($0) }
+        return LedgerPage(found, limit: limit, floor: nil, id: \.transactionID)
+    }
+
+    /// The account's last period in the same group before this one; nil when this is the first.
+    static func earlier(than period: Transaction, _ connection: Connection) throws -> Transaction? {
+        try connection.queryOne(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND subscription_group_id = $3
+                AND transaction_id < $4
+            ORDER BY transaction_id DESC LIMIT 1
+            """,
+            [
+                period.accountID.rawValue, period.bundleID.rawValue, period.subscriptionGroupID?.rawValue,
+                period.transactionID.rawValue,
+            ]
+        ).map { try Transaction($0) }
+    }
 }
 
 extension Transaction {

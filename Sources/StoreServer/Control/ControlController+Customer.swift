@@ -21,8 +21,9 @@ extension ControlController {
             try await store.takePromotion(id, of: try await account(request.query(.account), at: store))
             return Response(status: .noContent)
         }
-        on(router, .priceIncreases(.sandbox, account: ""), listPriceIncreases)
+        on(router, .priceIncreases(.sandbox), listPriceIncreases)
         on(router, .increasePrice(.sandbox), increasePrice)
+        on(router, .withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""), withdrawPriceIncrease)
         on(router, .codes(.sandbox)) { store, _, _ in
             try Response.json(try await store.codes().map(ControlAPI.Code.init))
         }
@@ -76,8 +77,27 @@ extension ControlController {
     @Sendable private func listPriceIncreases(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        let account = try await account(request.query(.account), at: store)
+        guard let account = try await existing(request.query(.account), at: store) else {
+            return try .json(
+                try await store.priceIncreases().map { increase, email in
+                    var increase = ControlAPI.PriceIncrease(increase)
+                    increase.account = email
+                    return increase
+                })
+        }
         return try .json(try await store.priceIncreases(of: account).map(ControlAPI.PriceIncrease.init))
+    }
+
+    @Sendable private func withdrawPriceIncrease(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let account = try await account(request.query(.account), at: store)
+        guard let bundle = request.query(.bundle), let product = request.query(.product) else {
+            throw StoreError(.invalidRequest, "The query must contain “bundle” and “product”.")
+        }
+        try await store.withdrawPriceIncrease(of: ProductID(product), in: BundleID(bundle), for: account)
+        context.note?.say(subject: "\(product) for \(account.email)")
+        return Response(status: .noContent)
     }
 
     @Sendable private func increasePrice(
@@ -159,9 +179,10 @@ extension ControlAPI.Refunded {
 extension ControlAPI.PriceIncrease {
     init(_ increase: PriceIncrease) {
         self.init(
-            bundleId: increase.bundleID.rawValue, productId: increase.productID.rawValue,
-            oldPrice: increase.oldPrice.decimal, newPrice: increase.newPrice.decimal,
-            currency: increase.newPrice.currency, askedDate: ControlAPI.text(increase.askedAt),
+            accountId: increase.accountID.rawValue, bundleId: increase.bundleID.rawValue,
+            productId: increase.productID.rawValue, oldPrice: increase.oldPrice.decimal,
+            newPrice: increase.newPrice.decimal, currency: increase.newPrice.currency,
+            askedDate: ControlAPI.text(increase.askedAt),
             answer: increase.answer?.rawValue, answeredDate: increase.answeredAt.map(ControlAPI.text))
     }
 }

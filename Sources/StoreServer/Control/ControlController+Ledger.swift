@@ -89,7 +89,7 @@ extension ControlController {
 
 extension Request {
     /// The identifier before which a list begins.
-    fileprivate func before() throws -> TransactionID? {
+    func before() throws -> TransactionID? {
         try query(.before).map { text in
             guard let id = TransactionID(text) else {
                 throw StoreError(.invalidRequest, "“before” must be a transaction id.")

@@ -11,6 +11,7 @@ struct ControlController: Sendable {
     let stores: [StoreEnvironment: Store]
     let apps: AppRegistry
     let catalog: CurrentCatalog
+    let managed: ManagedCatalog
     static let bodyLimit = 64 << 10
 
     typealias Handler = @Sendable (Store, Request, StoreRequestContext) async throws -> Response
@@ -38,6 +39,8 @@ struct ControlController: Sendable {
         addAccountRoutes(to: router)
         addLedgerRoutes(to: router)
         addCustomerRoutes(to: router)
+        addPreviewRoutes(to: router)
+        addSubscriptionRoutes(to: router)
     }
 
     /// Registers a route of one environment for both: the handler gets the store that the path names.

@@ -1,0 +1,384 @@
+import ConsolePages
+import ControlWire
+import CornerstoreEncoding
+import Foundation
+import StoreWire
+
+/// The subscription groups, who subscribes now, one subscriber's periods, price increases and codes.
+enum SubscriptionPages {
+    static let routes = [
+        PageRoute(
+            path: "subscriptions", area: .subscriptions, topics: [.transactions, .offers, .catalog, .clock], make: list),
+        PageRoute(
+            path: "subscriptions/{account}", area: .subscriptions,
+            topics: [.transactions, .offers, .accounts, .clock], make: one),
+    ]
+
+    static let actions = [
+        ConsoleAction(
+            path: "subscriptions/price-increase", routes: [.control(.increasePrice(.sandbox))], page: "subscriptions",
+            change: "raise a price", perform: increasePrice),
+        ConsoleAction(
+            path: "subscriptions/withdraw-increase",
+            routes: [.control(.withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""))],
+            page: "subscriptions", change: "withdraw a price increase", perform: withdrawIncrease),
+        ConsoleAction(
+            path: "subscriptions/code", routes: [.control(.addCode(.sandbox))], page: "subscriptions",
+            change: "make a code", perform: addCode),
+        ConsoleAction(
+            path: "subscriptions/withdraw-code", routes: [.control(.withdrawCode(.sandbox, code: ""))],
+            page: "subscriptions", change: "withdraw a code", perform: withdrawCode),
+    ]
+
+    /// The most apps whose groups are on the page without a filter.
+    private static let mostApps = 10
+
+    // MARK: The list
+
+    @Sendable private static func list(_ request: PageRequest) async throws -> ConsolePage {
+        var page = ConsolePage("Subscriptions")
+        page.text = "A purchase sells one period. Subscriptions do not renew by themselves yet."
+        let known = request.apps.filter { request.app == nil ? $0.isInCatalog : $0.bundleId == request.app }
+        var apps: [ControlAPI.CatalogApp] = []
+        for app in known.prefix(mostApps) { apps.append(try await request.api.ask(.app(bundle: app.bundleId))) }
+        page.sections = [try await subscribers(request)]
+        page.sections += groups(request, apps)
+        if known.count > mostApps {
+            var more = ConsoleSection("more", "More apps")
+            more.links = known.dropFirst(mostApps).prefix(200).map {
+                ConsoleLink($0.bundleId, request.link("subscriptions", [("app", $0.bundleId)], keepsApp: false))
+            }
+            page.sections.append(more)
+        }
+        page.sections += [try await increases(request, apps), try await codes(request, apps)]
+        page.commands = [
+            ConsoleCode("Subscribers", "cornerstore subscription list\(request.flag)"),
+            ConsoleCode("Price increases", "cornerstore price-increase list\(request.flag)"),
+            ConsoleCode("Codes", "cornerstore code list\(request.flag)"),
+            ConsoleCode("Control port", request.curl(.subscribers(request.environment))),
+        ]
+        return page
+    }
+
+    private static func subscribers(_ request: PageRequest) async throws -> ConsoleSection {
+        let (group, product) = (request.filter("group"), request.filter("product"))
+        let before = request.filter("before")
+        let found: ControlAPI.Page<ControlAPI.Subscriber> = try await request.api.ask(
+            .subscribers(
+                request.environment, SubscriberFilter(bundle: request.app, group: group, product: product),
+                before: before, limit: 50))
+        var section = ConsoleSection("subscribers", "Who subscribes now", isLive: before == nil)
+        section.filter = ConsoleForm(
+            action: request.action("subscriptions"), method: "get",
+            fields: [
+                ConsoleField("product", "Product id", .search, value: product ?? ""),
+                ConsoleField("group", "Group", .search, value: group ?? ""),
+            ], hidden: request.app.map { [ConsoleHidden("app", $0)] } ?? [], button: "Filter", isLine: true)
+        var table = ConsoleTable(
+            "Current periods, the newest first",
+            [
+                ConsoleColumn("Customer"), ConsoleColumn("Product"), ConsoleColumn("Since"), ConsoleColumn("Ends"),
+                ConsoleColumn("Paid", isNumber: true),
+            ],
+            nothing: found.next == nil
+                ? "Customers with a period that has not ended stand here." : "None among the last 20,000 transactions.")
+        for row in found.rows.prefix(50) {
+            table.add([
+                ConsoleCell(
+                    row.account ?? LedgerParts.short(row.accountId),
+                    link: request.link("subscriptions/\(row.accountId.percentEncoded)")),
+                ConsoleCell(row.productId, note: row.groupId.map { "group \($0)" }),
+                request.moments.cell(
+                    row.purchaseDate, link: request.link("transactions/\(row.transactionId.percentEncoded)")),
+                request.moments.cell(row.expiresDate),
+                ConsoleCell("\(row.price) \(row.currency)", note: row.offer),
+            ])
+        }
+        table.next = found.next.map {
+            request.link("subscriptions", [("before", $0), ("group", group), ("product", product)])
+        }
+        table.nextLabel = found.rows.isEmpty ? "Look further" : "Older"
+        if before != nil { table.first = request.link("subscriptions", [("group", group), ("product", product)]) }
+        section.table = table
+        return section
+    }
+
+    // MARK: Groups
+
+    private static func groups(_ request: PageRequest, _ apps: [ControlAPI.CatalogApp]) -> [ConsoleSection] {
+        let sections = apps.enumerated().compactMap { index, app in
+            app.products.contains { $0.subscription != nil } || !app.groups.isEmpty
+                ? section(request, app, "groups-\(index)") : nil
+        }
+        guard sections.isEmpty else { return sections }
+        var empty = ConsoleSection("groups-0", "Groups", isLive: true)
+        empty.table = ConsoleTable(
+            "Groups", [], nothing: "Groups of subscriptions stand here, once an app has one:",
+            command: "cornerstore app group 21000001 --name Club --app com.example.app")
+        return [empty]
+    }
+
+    private static func section(
+        _ request: PageRequest, _ app: ControlAPI.CatalogApp, _ id: String
+    ) -> ConsoleSection {
+        var section = ConsoleSection(id, "Groups of \(app.name ?? app.bundleId)", isLive: true)
+        var table = ConsoleTable(
+            "Products by group and level; level 1 is the highest",
+            [
+                ConsoleColumn("Group"), ConsoleColumn("Level", isNumber: true), ConsoleColumn("Product"),
+                ConsoleColumn("Period"), ConsoleColumn("Price", isNumber: true), ConsoleColumn("Offers"),
+            ], nothing: "The groups have no products yet.")
+        let subscriptions = app.products.compactMap { product in product.subscription.map { (product, $0) } }
+            .sorted { ($0.1.groupId, $0.1.level, $0.0.productId) < ($1.1.groupId, $1.1.level, $1.0.productId) }
+        for (product, subscription) in subscriptions.prefix(50) {
+            let group = app.groups.first { $0.id == subscription.groupId }
+            let price = product.prices.first { $0.storefront == app.storefront }
+            let kinds = Dictionary(grouping: subscription.offers, by: \.kind).sorted { $0.key < $1.key }
+            let path = "products/\(app.bundleId.percentEncoded)/\(product.productId.percentEncoded)"
+            table.add([
+                ConsoleCell(
+                    group?.name ?? subscription.groupId,
+                    link: request.link("subscriptions", [("group", subscription.groupId)]),
+                    note: group == nil ? nil : subscription.groupId),
+                ConsoleCell("\(subscription.level)"), ConsoleCell(product.productId, link: request.link(path)),
+                ConsoleCell(subscription.period),
+                ConsoleCell(price.map { "\($0.price) \($0.currency)" } ?? "—"),
+                ConsoleCell(
+                    kinds.isEmpty ? "—" : kinds.map { "\($0.value.count) \($0.key)" }.joined(separator: ", ")),
+            ])
+        }
+        section.table = table
+        if subscriptions.count > 50 { section.text = "The first 50 of \(subscriptions.count) products." }
+        return section
+    }
+
+    // MARK: Price increases
+
+    private static func increases(
+        _ request: PageRequest, _ apps: [ControlAPI.CatalogApp]
+    ) async throws -> ConsoleSection {
+        let found: [ControlAPI.PriceIncrease] = try await request.api.ask(.priceIncreases(request.environment))
+        let shown = found.filter { request.app == nil || $0.bundleId == request.app }
+        var section = ConsoleSection("increases", "Price increases", isLive: true)
+        section.table = increaseTable(request, shown)
+        let options = apps.flatMap { app in
+            app.products.filter { $0.subscription != nil }.map {
+                ConsoleOption("\(app.bundleId) \($0.productId)", $0.productId)
+            }
+        }
+        guard !options.isEmpty else { return section }
+        section.forms = [
+            ConsoleForm(
+                "Raise a price", action: request.action("subscriptions/price-increase"),
+                fields: [
+                    ConsoleField(
+                        "account", "Customer", hint: "A current subscriber's address or id.", isRequired: true),
+                    ConsoleField("product", "Subscription", .choice, options: Array(options.prefix(500))),
+                    ConsoleField("price", "New price", hint: "A decimal such as 9.99.", isRequired: true),
+                ], button: "Ask the customer",
+                text: "The device asks at the app's next launch. The first answer is final.")
+        ]
+        return section
+    }
+
+    private static func increaseTable(_ request: PageRequest, _ found: [ControlAPI.PriceIncrease]) -> ConsoleTable {
+        var table = ConsoleTable(
+            "Price increases, the last asked first",
+            [
+                ConsoleColumn("Product"), ConsoleColumn("Customer"), ConsoleColumn("Price"), ConsoleColumn("Asked"),
+                ConsoleColumn("Answer"), ConsoleColumn("Do"),
+            ], nothing: "Price increases that customers must agree to stand here.")
+        for increase in found.prefix(50) {
+            let account = increase.account ?? increase.accountId
+            var action = ConsoleCell("—", tone: .dim)
+            if increase.answer == nil {
+                action = ConsoleCell(buttons: [
+                    ConsoleButton(
+                        "Withdraw", about: "Withdraw the price increase of \(increase.productId) for \(account)",
+                        action: request.action("subscriptions/withdraw-increase"),
+                        hidden: [
+                            ConsoleHidden("account", increase.accountId), ConsoleHidden("bundle", increase.bundleId),
+                            ConsoleHidden("product", increase.productId),
+                        ])
+                ])
+            }
+            table.add([
+                ConsoleCell(increase.productId),
+                ConsoleCell(
+                    increase.account ?? LedgerParts.short(increase.accountId),
+                    link: request.link("subscriptions/\(increase.accountId.percentEncoded)")),
+                ConsoleCell("\(increase.oldPrice) → \(increase.newPrice) \(increase.currency)"),
+                request.moments.cell(increase.askedDate),
+                ConsoleCell(increase.answer ?? "Not answered", tone: increase.answer == nil ? .warn : nil), action,
+            ])
+        }
+        return table
+    }
+
+    @Sendable private static func increasePrice(_ action: ActionRequest) async throws -> ActionOutcome {
+        let account = try action.required("account", "Customer")
+        let (bundle, product) = try CustomerPages.product(action)
+        let increase: ControlAPI.PriceIncrease = try await action.api.send(
+            .increasePrice(action.environment),
+            ControlAPI.NewPriceIncrease(
+                bundleId: bundle, productId: product, account: account,
+                price: try action.required("price", "New price")))
+        return .done(
+            "subscriptions",
+            message: "\(account) is asked about \(increase.newPrice) \(increase.currency) for \(product).")
+    }
+
+    @Sendable private static func withdrawIncrease(_ action: ActionRequest) async throws -> ActionOutcome {
+        let product = try action.required("product", "Product")
+        try await action.api.perform(
+            .withdrawPriceIncrease(
+                action.environment, account: try action.required("account", "Customer"),
+                bundle: try action.required("bundle", "App"), product: product))
+        return .done("subscriptions", message: "Withdrawn. \(product) keeps its price for the customer.")
+    }
+
+    // MARK: Codes
+
+    private static func codes(
+        _ request: PageRequest, _ apps: [ControlAPI.CatalogApp]
+    ) async throws -> ConsoleSection {
+        let all: [ControlAPI.Code] = try await request.api.ask(.codes(request.environment))
+        let found = all.filter { request.app == nil || $0.bundleId == request.app }
+        let from = max(0, request.filter("codes").flatMap { Int($0) } ?? 0)
+        var section = ConsoleSection(
+            "codes", "Codes", text: "A code gives a product once, without charge.", isLive: from == 0)
+        var table = ConsoleTable(
+            "Codes, the newest first",
+            [
+                ConsoleColumn("Code"), ConsoleColumn("Product"), ConsoleColumn("Made"), ConsoleColumn("State"),
+                ConsoleColumn("Do"),
+            ], nothing: "Codes stand here. The first one:", command: firstCode(request, apps))
+        for code in found.dropFirst(from).prefix(50) {
+            var (state, action) = (ConsoleCell("Not redeemed", tone: .warn), ConsoleCell("—", tone: .dim))
+            if let transaction = code.transactionId {
+                let link = request.link("transactions/\(transaction.percentEncoded)")
+                state = ConsoleCell("Redeemed", link: link, tone: .good)
+            } else {
+                action = ConsoleCell(buttons: [
+                    ConsoleButton(
+                        "Withdraw", about: "Withdraw the code \(code.code)",
+                        action: request.action("subscriptions/withdraw-code"),
+                        hidden: [ConsoleHidden("code", code.code)])
+                ])
+            }
+            table.add([
+                ConsoleCell(code.code, isID: true), ConsoleCell(code.productId),
+                request.moments.cell(code.createdDate), state, action,
+            ])
+        }
+        if found.count > from + 50 {
+            table.next = request.link("subscriptions", [("codes", "\(from + 50)")]) + "#codes"
+        }
+        if from > 0 { table.first = request.link("subscriptions") + "#codes" }
+        section.table = table
+        let options = codeProducts(apps).map { ConsoleOption("\($0.bundle) \($0.product)", $0.product) }
+        guard !options.isEmpty else { return section }
+        section.forms = [
+            ConsoleForm(
+                "Make a code", action: request.action("subscriptions/code"),
+                fields: [ConsoleField("product", "Product", .choice, options: Array(options.prefix(500)))],
+                button: "Make a code", text: "Auto-renewable subscriptions have offers instead.")
+        ]
+        return section
+    }
+
+    /// The products that a code can give.
+    private static func codeProducts(_ apps: [ControlAPI.CatalogApp]) -> [(bundle: String, product: String)] {
+        apps.flatMap { app in
+            app.products.filter { $0.subscription == nil }.map { (bundle: app.bundleId, product: $0.productId) }
+        }
+    }
+
+    private static func firstCode(_ request: PageRequest, _ apps: [ControlAPI.CatalogApp]) -> String {
+        guard let first = codeProducts(apps).first else { return "cornerstore code add PRODUCT\(request.flag)" }
+        return "cornerstore code add \(first.product.shellWord) --app \(first.bundle.shellWord)\(request.flag)"
+    }
+
+    @Sendable private static func addCode(_ action: ActionRequest) async throws -> ActionOutcome {
+        let (bundle, product) = try CustomerPages.product(action)
+        let code: ControlAPI.Code = try await action.api.send(
+            .addCode(action.environment), ControlAPI.NewCode(bundleId: bundle, productId: product))
+        return .done("subscriptions", message: "\(code.code) gives \(product) once.")
+    }
+
+    @Sendable private static func withdrawCode(_ action: ActionRequest) async throws -> ActionOutcome {
+        let code = try action.required("code", "Code")
+        try await action.api.perform(.withdrawCode(action.environment, code: code))
+        return .done("subscriptions", message: "Withdrawn. \(code) gives nothing any more.")
+    }
+
+    // MARK: One subscriber
+
+    @Sendable private static func one(_ request: PageRequest) async throws -> ConsolePage {
+        let detail: ControlAPI.AccountDetail = try await request.api.ask(
+            .account(request.environment, email: request.parameter("account")))
+        let account = detail.account
+        let before = request.filter("before")
+        let found: ControlAPI.Page<ControlAPI.SubscriptionPeriod> = try await request.api.ask(
+            .subscriptionPeriods(request.environment, email: account.accountId, before: before, limit: 50))
+        var page = ConsolePage("Subscriptions of \(account.email)")
+        page.trail = [ConsoleLink("Subscriptions", request.link("subscriptions"))]
+        let path = "subscriptions/\(account.accountId.percentEncoded)"
+        var section = ConsoleSection("periods", "Periods and changes of plan", isLive: before == nil)
+        section.links = [
+            ConsoleLink("The customer", request.link("customers/\(account.email.percentEncoded)")),
+            ConsoleLink("Buy as this customer", request.link("buy", [("account", account.email)])),
+        ]
+        var table = ConsoleTable(
+            "Periods, the newest first",
+            [
+                ConsoleColumn("Product"), ConsoleColumn("From"), ConsoleColumn("Until"), ConsoleColumn("State"),
+                ConsoleColumn("Change"), ConsoleColumn("Paid", isNumber: true),
+            ], nothing: "Periods of subscriptions that the customer bought stand here.")
+        for period in found.rows.prefix(50) {
+            table.add([
+                ConsoleCell(
+                    period.productId, link: request.link("transactions/\(period.transactionId.percentEncoded)"),
+                    note: period.groupId.map { "group \($0)" }),
+                request.moments.cell(period.purchaseDate),
+                request.moments.cell(period.revocationDate ?? period.expiresDate), state(period.state),
+                ConsoleCell(words(period.step), note: period.previousProductId.map { "from \($0)" }),
+                ConsoleCell("\(period.price) \(period.currency)", note: period.offer),
+            ])
+        }
+        table.next = found.next.map { request.link(path, [("before", $0)]) }
+        if before != nil { table.first = request.link(path) }
+        section.table = table
+        var increases = ConsoleSection("increases", "Price increases", isLive: true)
+        increases.table = increaseTable(request, detail.priceIncreases)
+        page.sections = [section, increases]
+        page.commands = [
+            ConsoleCode("Periods", "cornerstore subscription show \(account.email.shellWord)\(request.flag)"),
+            ConsoleCode(
+                "Price increases", "cornerstore price-increase list --account \(account.email.shellWord)\(request.flag)"
+            ),
+            ConsoleCode(
+                "Control port", request.curl(.subscriptionPeriods(request.environment, email: account.email))),
+        ]
+        return page
+    }
+
+    private static func state(_ state: ControlAPI.SubscriptionPeriod.State) -> ConsoleCell {
+        switch state {
+        case .current: ConsoleCell("Current", tone: .good)
+        case .ended: ConsoleCell("Ended", tone: .dim)
+        case .refunded: ConsoleCell("Refunded", tone: .bad)
+        }
+    }
+
+    private static func words(_ step: ControlAPI.SubscriptionPeriod.Step) -> String {
+        switch step {
+        case .first: "First period"
+        case .again: "Bought again"
+        case .returned: "Came back"
+        case .upgrade: "Upgrade"
+        case .downgrade: "Downgrade"
+        case .crossgrade: "Crossgrade"
+        }
+    }
+}

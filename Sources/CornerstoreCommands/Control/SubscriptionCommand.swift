@@ -1,0 +1,107 @@
+import ArgumentParser
+import ControlWire
+
+/// `cornerstore subscription`: the subscribers, and the periods of one customer's subscriptions.
+struct SubscriptionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscription", abstract: "List the current subscribers, and show the periods of one.",
+        discussion: """
+              cornerstore subscription list --app com.example.app
+              cornerstore subscription show anna@example.com
+            """,
+        subcommands: [List.self, Show.self], defaultSubcommand: List.self)
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the customers who subscribe now, the newest period first.",
+            discussion: """
+                One request looks at 20,000 transactions, so a page can be short or empty although more follows.
+
+                  cornerstore subscription list
+                  cornerstore subscription list --group 21000001 --limit 10
+                """)
+        @Option(help: ArgumentHelp("List only subscribers in this app.", valueName: "bundle-id"))
+        var app: String?
+        @Option(help: ArgumentHelp("List only subscribers in this group.", valueName: "group-id"))
+        var group: String?
+        @Option(help: ArgumentHelp("List only subscribers to this product.", valueName: "product-id"))
+        var product: String?
+        @Option(
+            help: ArgumentHelp(
+                "List only periods older than this transaction, for the next page.", valueName: "transaction-id"))
+        var before: String?
+        @Option(parsing: .unconditional, help: "The maximum number of subscribers, 1 to 200.")
+        var limit = 50
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        func validate() throws { try SubscriptionCommand.check(limit) }
+
+        func run() async throws {
+            let page: ControlAPI.Page<ControlAPI.Subscriber> = try await control.client().send(
+                .subscribers(
+                    environment.environment, SubscriberFilter(bundle: app, group: group, product: product),
+                    before: before, limit: limit))
+            page.sayHowToLookFurther(after: limit, with: "--before")
+            try Console.current.report(page.rows, json: output.json) { style in
+                guard !page.rows.isEmpty else { return "Nobody subscribes in \(environment.environment.name) now." }
+                return Table(
+                    heading: ["account", "product", "group", "since", "ends", "price", "offer", "transaction"],
+                    rows: page.rows.map { row in
+                        [
+                            row.account ?? row.accountId, row.productId, row.groupId ?? "",
+                            String(row.purchaseDate.prefix(19)), String(row.expiresDate.prefix(19)),
+                            "\(row.price) \(row.currency)", row.offer ?? "", row.transactionId,
+                        ]
+                    }
+                ).text(style)
+            }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the periods of an account's subscriptions, newest first, with the changes of plan.",
+            discussion: """
+                  cornerstore subscription show anna@example.com
+                """)
+        @Argument(help: "The account, by address or id.")
+        var account: String
+        @Option(
+            help: ArgumentHelp(
+                "List only periods older than this transaction, for the next page.", valueName: "transaction-id"))
+        var before: String?
+        @Option(parsing: .unconditional, help: "The maximum number of periods, 1 to 200.")
+        var limit = 50
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        func validate() throws { try SubscriptionCommand.check(limit) }
+
+        func run() async throws {
+            let page: ControlAPI.Page<ControlAPI.SubscriptionPeriod> = try await control.client().send(
+                .subscriptionPeriods(environment.environment, email: account, before: before, limit: limit))
+            page.sayHowToLookFurther(after: limit, with: "--before")
+            try Console.current.report(page.rows, json: output.json) { style in
+                guard !page.rows.isEmpty else { return "The account has had no subscription." }
+                return Table(
+                    heading: ["product", "group", "from", "until", "state", "step", "price", "offer", "transaction"],
+                    rows: page.rows.map { row in
+                        [
+                            row.productId, row.groupId ?? "", String(row.purchaseDate.prefix(19)),
+                            String((row.revocationDate ?? row.expiresDate ?? "").prefix(19)), row.state.rawValue,
+                            row.step.rawValue + (row.previousProductId.map { " from \($0)" } ?? ""),
+                            "\(row.price) \(row.currency)", row.offer ?? "", row.transactionId,
+                        ]
+                    }
+                ).text(style)
+            }
+        }
+    }
+
+    private static func check(_ limit: Int) throws {
+        guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
+    }
+}
