@@ -27,6 +27,7 @@ PAGES = {
     "customers": "/customers", "customer": "/customers/{email}", "buy": "/buy", "transactions": "/transactions",
     "transaction": "/transactions/{id}", "refund": "/transactions/{id}/refund", "attempts": "/attempts",
     "managed": "/managed", "managed-app": "/managed/{managed}", "managed-product": "/managed/{managed}/{managed}.coins",
+    "managed-subscription": "/managed/{managed}/{managed}.club?locale=de&offer=come-back",
     "merchant": "/merchant", "merchant-user": "/merchant/users/ann",
     "content": "/content", "reviews": "/reviews", "clock": "/clock", "notifications": "/notifications",
     "inspector": "/inspector?transaction={id}", "settings": "/settings", "snippets": "/snippets",
@@ -57,6 +58,15 @@ class Shopper:
             "kind": "consumable", "productId": f"{self.managed}.coins", "document": {
                 "displayPrice": "0.99", "referenceName": "Coins",
                 "localizations": [{"locale": "en_US", "displayName": "Coins", "description": "Ten coins."}]}})
+        ask("PUT", f"{managed}/{self.managed}/groups/21000009", {"revision": 1, "name": "Club"})
+        ask("POST", f"{managed}/{self.managed}/products", {
+            "kind": "autoRenewableSubscription", "productId": f"{self.managed}.club", "groupId": "21000009",
+            "document": {
+                "displayPrice": "3.99", "groupNumber": 1, "recurringSubscriptionPeriod": "P1M",
+                "localizations": [{"locale": "de", "displayName": "Verein", "description": "Alle Affen."}],
+                "introductoryOffers": [{"paymentMode": "free", "subscriptionPeriod": "P1W"}],
+                "adHocOffers": [{"offerID": "come-back", "paymentMode": "payAsYouGo", "displayPrice": "1.99",
+                                 "subscriptionPeriod": "P1M", "numberOfPeriods": 3}]}})
 
     def buy(self, product):
         """Buys as an app on a device does. Returns the transaction's id."""

@@ -246,6 +246,79 @@ import Testing
         }
     }
 
+    @Test func aSubscriptionIsDraftedWithGroupLanguagesAndOffers() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let apps = try await browser.get("/sandbox/managed")
+            let registered = try await browser.submit(
+                apps, "/sandbox/managed/register", [("bundle", "com.example.drafts"), ("name", "Drafts")])
+            let app = try await browser.follow(registered)
+            #expect(!app.text.contains("value=\"autoRenewableSubscription\""))
+            let path = "/sandbox/managed/com.example.drafts"
+            let group = [("group", "21000009"), ("name", "Club"), ("locale", "en_US"), ("display", "The Club")]
+            let grouped = try await browser.submit(app, path + "/group", group)
+            let page = try await browser.follow(grouped)
+            #expect(page.text.contains("en_US: The Club"), "\(grouped.text)")
+            // Of two editors the later is told, and keeps what was typed.
+            let late = try await browser.submit(app, path + "/group", [("group", "21000010"), ("name", "Gym")])
+            #expect(late.status == 422 && late.text.contains("value=\"Gym\""), "\(late.text)")
+            let made = try await browser.submit(
+                page, path + "/create",
+                [
+                    ("kind", "autoRenewableSubscription"), ("product", "club"), ("price", "3.99"),
+                    ("group", "21000009"), ("level", "2"), ("period", "P1M"), ("locale", "en_US"), ("name", "Club"),
+                    ("description", "All monkeys."), ("reference", "Club"),
+                ])
+            let draft = try await browser.follow(made)
+            #expect(draft.text.contains("Ready to Submit") && draft.text.contains("21000009"), "\(made.text)")
+            checkCommands(draft.text, "managed subscription")
+            for form in draft.forms {
+                #expect(PageController.actions.contains { matches(form.action, $0.path) }, "\(form.action)")
+            }
+            let product = path + "/club"
+            func now() async throws -> TestBrowser.Page { try await browser.get(product) }
+            func change(_ page: TestBrowser.Page, _ name: String, _ typed: [(String, String)]) async throws -> Int {
+                try await browser.submit(page, product + "/" + name, typed).status
+            }
+            let german = [("locale", "de"), ("name", "Verein"), ("description", "Alle Affen.")]
+            #expect(try await change(draft, "language", german) == 303)
+            #expect(try await change(draft, "language", german) == 422)
+            let free = [("payment", "free"), ("period", "P1W"), ("periods", "1"), ("price", "")]
+            #expect(try await change(try await now(), "introductory", free) == 303)
+            let signed = [
+                ("id", "come-back"), ("reference", "Come back"), ("payment", "payAsYouGo"), ("period", "P1M"),
+                ("periods", "3"), ("price", "1.99"),
+            ]
+            #expect(try await change(try await now(), "promotional", signed) == 303)
+            let wrong = try await browser.submit(
+                try await now(), product + "/promotional", Array(signed.dropLast()) + [("price", "")])
+            #expect(wrong.status == 422 && wrong.text.contains("value=\"come-back\""))
+            let settings = [("reference", "Club"), ("price", "4.99"), ("level", "1"), ("period", "P1Y")]
+            #expect(try await change(try await now(), "change", settings) == 303)
+            let known = try console.store.managed.product("club", of: "com.example.drafts").product
+            let subscription = try #require(known.subscription)
+            #expect(known.localizations.map(\.locale) == ["en_US", "de"])
+            #expect(subscription.level == 1 && subscription.period == SubscriptionPeriod(unit: .year, count: 1))
+            #expect(subscription.introductoryOffers.map(\.paymentMode) == [.free])
+            #expect(subscription.promotionalOffers.map(\.offerID) == ["come-back"])
+            #expect(subscription.promotionalOffers.map(\.numberOfPeriods) == [3])
+            let shown = try await browser.get(product + "?locale=de&offer=come-back")
+            #expect(shown.text.contains("value=\"Verein\"") && shown.text.contains("value=\"1.99\""))
+            // The first button of each kind removes.
+            #expect(try await change(try await now(), "language-remove", []) == 303)
+            #expect(try await change(try await now(), "offer-remove", []) == 303)
+            let left = try console.store.managed.product("club", of: "com.example.drafts").product
+            #expect(left.localizations.map(\.locale) == ["de"])
+            #expect(left.subscription?.introductoryOffers.isEmpty == true)
+            #expect(left.subscription?.promotionalOffers.count == 1)
+            let deleted = try await browser.submit(try await now(), product + "/delete")
+            #expect(deleted.status == 303)
+            let gone = try await browser.submit(try await browser.get(path), path + "/group-delete")
+            #expect(gone.status == 303, "\(gone.text)")
+            #expect(try console.store.managed.app("com.example.drafts").groups.isEmpty)
+        }
+    }
+
     @Test func aPreviewIsWhatADeviceGetsAndSendsPromotions() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()

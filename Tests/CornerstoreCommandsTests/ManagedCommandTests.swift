@@ -102,6 +102,40 @@ import Testing
         }
     }
 
+    @Test func offersAreAddedChangedAndRemoved() async throws {
+        try await RunningStore.with { store in
+            _ = try await run(store, "app register com.example.new")
+            _ = try await run(store, "app group 21000001 --name Club")
+            _ = try await run(
+                store, "product create autoRenewableSubscription club --group 21000001 --period P1M --price 3.99")
+            func offers(_ key: String) async throws -> [[String: Any]] {
+                let product = try await store.run("product show club --json").output.object()
+                return (product["document"] as? [String: Any])?[key] as? [[String: Any]] ?? []
+            }
+            _ = try await run(store, "product offer club --introductory --payment free --period P1W")
+            _ = try await run(store, "product offer club --introductory --payment free --period P2W")
+            #expect(try await offers("introductoryOffers").map { $0["subscriptionPeriod"] as? String } == ["P2W"])
+            for (id, price) in [("back", "1.99"), ("stay", "2.99"), ("back", "0.99")] {
+                _ = try await run(
+                    store,
+                    "product offer club --id \(id) --payment payAsYouGo --period P1M --periods 3 --price \(price)")
+            }
+            let signed = try await offers("adHocOffers")
+            #expect(signed.map { $0["offerID"] as? String } == ["back", "stay"])
+            #expect(await store.run("product offer club --id none --remove").errors.contains("no such offer"))
+            _ = try await run(store, "product offer club --id back --remove")
+            _ = try await run(store, "product offer club --introductory --remove")
+            #expect(try await offers("adHocOffers").map { $0["offerID"] as? String } == ["stay"])
+            #expect(try await offers("introductoryOffers").isEmpty)
+            let stale = await store.run("product offer club --id stay --remove --revision 1")
+            #expect(stale.status == 1 && stale.errors.contains("Another editor"))
+            for line in [
+                "--id a", "--introductory --id a --remove", "--payment free --period P1W",
+                "--id a --payment free --period P1W --price 1", "--id a --payment payUpFront --period P1W",
+            ] { #expect(await store.run("product offer club \(line)").status == 2, "\(line)") }
+        }
+    }
+
     @Test func groupsSubscriptionsAndTheChecklist() async throws {
         try await RunningStore.with { store in
             _ = try await run(store, "app register com.example.new")

@@ -15,7 +15,7 @@ enum ManagedPages {
 
     private static let (appPage, productPage) = ("managed/{bundle}", "managed/{bundle}/{product}")
     /// The author of changes that are made here.
-    private static let author = "console"
+    static let author = "console"
 
     static let actions: [ConsoleAction] =
         [
@@ -26,8 +26,29 @@ enum ManagedPages {
                 appPage + "/create", [.createProduct("")], page: appPage, change: "create a product", create),
             managed(appPage + "/settings", [.changeApp("")], page: appPage, change: "change an app", changeApp),
             managed(
+                appPage + "/group", [.app(""), .setGroup("", "")], page: appPage,
+                change: "change a subscription group", ManagedSubscriptions.setGroup),
+            managed(
+                appPage + "/group-delete", [.deleteGroup("", "", revision: 1)], page: appPage,
+                change: "delete a subscription group", ManagedSubscriptions.deleteGroup),
+            managed(
                 productPage + "/change", [.product("", ""), .changeProduct("", "")], page: productPage,
                 change: "change a product", changeProduct),
+            managed(
+                productPage + "/language", [.product("", ""), .changeProduct("", "")], page: productPage,
+                change: "change a product's texts", ManagedTexts.change),
+            managed(
+                productPage + "/language-remove", [.product("", ""), .changeProduct("", "")], page: productPage,
+                change: "remove a product's texts", ManagedTexts.remove),
+            managed(
+                productPage + "/introductory", [.product("", ""), .changeProduct("", "")], page: productPage,
+                change: "change an offer", ManagedSubscriptions.setIntroductory),
+            managed(
+                productPage + "/promotional", [.product("", ""), .changeProduct("", "")], page: productPage,
+                change: "change an offer", ManagedSubscriptions.setPromotional),
+            managed(
+                productPage + "/offer-remove", [.product("", ""), .changeProduct("", "")], page: productPage,
+                change: "remove an offer", ManagedSubscriptions.removeOffer),
             managed(productPage + "/submit", [.submit("")], page: productPage, change: "submit a product", submit),
             managed(
                 productPage + "/delete", [.deleteProduct("", "", revision: 1)], page: productPage,
@@ -55,12 +76,12 @@ enum ManagedPages {
             limit: 4 << 20, perform: perform)
     }
 
-    private static func back(_ action: ActionRequest) -> String {
+    static func back(_ action: ActionRequest) -> String {
         "managed/\(action.page.parameter("bundle").percentEncoded)/\(action.page.parameter("product").percentEncoded)"
     }
 
     /// The revision that the page showed: of two editors, the later one is told.
-    private static func revision(_ action: ActionRequest) throws -> Int64 {
+    static func revision(_ action: ActionRequest) throws -> Int64 {
         guard let revision = action.text("revision").flatMap({ Int64($0) }) else {
             throw FormProblem("", "The form has no revision. Load the page again.")
         }
@@ -204,7 +225,8 @@ enum ManagedPages {
         var page = ConsolePage(app.name ?? app.bundleId)
         page.trail = [ConsoleLink("Managed apps", request.link("managed"))]
         page.sections = [
-            list(request, app, products), try await history(request, bundle, nil), settings(request, app),
+            list(request, app, products), ManagedSubscriptions.groups(request, app, products),
+            try await history(request, bundle, nil), settings(request, app),
         ]
         if let format = request.filter("export").flatMap(ControlAPI.CatalogFormat.init(rawValue:)) {
             let export: ControlAPI.CatalogExport = try await request.api.ask(.managed(.export(bundle, format: format)))
@@ -259,25 +281,37 @@ enum ManagedPages {
         }
         if products.count > from + 50 { table.next = request.link(path, [("from", "\(from + 50)")]) }
         section.table = table
-        section.forms = [
-            ConsoleForm(
-                "New product", action: request.action(path + "/create"),
-                fields: [
-                    ConsoleField(
-                        "kind", "Type", .choice,
-                        options: ProductKind.allCases.map { ConsoleOption($0.rawValue, LedgerParts.kind($0.rawValue)) },
-                        hint: "Fixed once saved."),
-                    ConsoleField(
-                        "product", "Product id", hint: "Fixed once saved, and never usable again in this app.",
-                        isRequired: true),
-                    ConsoleField("group", "Subscription group", hint: "For auto-renewable subscriptions."),
-                ] + editable(nil), button: "Create")
-        ]
+        section.forms = [newProduct(request, app)]
         return section
     }
 
+    /// The form for a new product: the type first, then the id, which are both fixed once saved.
+    private static func newProduct(_ request: PageRequest, _ app: ControlAPI.ManagedApp) -> ConsoleForm {
+        let kinds = ProductKind.allCases.filter { $0 != .autoRenewableSubscription || !app.groups.isEmpty }
+        var fields = [
+            ConsoleField(
+                "kind", "Type", .choice,
+                options: kinds.map { ConsoleOption($0.rawValue, LedgerParts.kind($0.rawValue)) },
+                hint: app.groups.isEmpty
+                    ? "Fixed once saved. An auto-renewable subscription needs a group first." : "Fixed once saved."),
+            ConsoleField(
+                "product", "Product id", hint: "Fixed once saved, and never usable again in this app.",
+                isRequired: true),
+            ConsoleField("reference", "Reference name"),
+            ConsoleField("price", "Price", hint: "A decimal such as 0.99."),
+        ]
+        if !app.groups.isEmpty { fields += ManagedSubscriptions.fields(app.groups) }
+        fields += [
+            ConsoleField("locale", "Language", value: app.locale ?? "en_US"),
+            ConsoleField("name", "Name that customers read"), ConsoleField("description", "Description"),
+        ]
+        return ConsoleForm(
+            "New product", action: request.action("managed/\(app.bundleId.percentEncoded)/create"), fields: fields,
+            button: "Create")
+    }
+
     /// The colours of App Store Connect: red, you act; yellow, under way; green, on sale.
-    private static func state(_ state: String, _ name: String) -> ConsoleCell {
+    static func state(_ state: String, _ name: String) -> ConsoleCell {
         let tone: ConsoleTone =
             switch state {
             case "APPROVED": .good
@@ -287,30 +321,8 @@ enum ManagedPages {
         return ConsoleCell(name, tone: tone)
     }
 
-    /// The fields that can be changed: of the product as it is, or of a new one.
-    private static func editable(_ product: ControlAPI.ManagedProduct?) -> [ConsoleField] {
-        let text = product.map { texts($0) }?.first
-        return [
-            ConsoleField("reference", "Reference name", value: product?.referenceName ?? ""),
-            ConsoleField("price", "Price", value: product?.price ?? "", hint: "A decimal such as 0.99."),
-            ConsoleField("locale", "Language", value: text?.locale ?? "en_US"),
-            ConsoleField("name", "Name that customers read", value: text?.name ?? ""),
-            ConsoleField("description", "Description", value: text?.description ?? ""),
-        ]
-    }
-
-    /// The texts of a product's newest document.
-    private static func texts(
-        _ product: ControlAPI.ManagedProduct
-    ) -> [(locale: String, name: String, description: String)] {
-        guard case .array(let all)? = product.document["localizations"] else { return [] }
-        return all.map { ($0["locale"]?.text ?? "", $0["displayName"]?.text ?? "", $0["description"]?.text ?? "") }
-    }
-
-    /// The keys of a product that a form changes. Texts of other languages stay.
-    private static func changes(
-        _ action: ActionRequest, _ known: [(locale: String, name: String, description: String)]
-    ) throws -> ControlAPI.CatalogValue {
+    /// The product's own keys that a form has: those that are no texts.
+    private static func changes(_ action: ActionRequest) throws -> [String: ControlAPI.CatalogValue] {
         var changes: [String: ControlAPI.CatalogValue] = [:]
         changes["referenceName"] = action.text("reference").map { .string($0) } ?? .null
         if let price = action.text("price") {
@@ -319,28 +331,28 @@ enum ManagedPages {
             }
             changes["displayPrice"] = .string(price)
         }
-        if let name = action.text("name") {
-            let locale = try action.required("locale", "Language")
-            var texts = known.filter { $0.locale != locale }
-            texts.insert((locale, name, action.text("description") ?? ""), at: 0)
-            changes["localizations"] = .array(
-                texts.map { text in
-                    var members: [String: ControlAPI.CatalogValue] = [
-                        "locale": .string(text.locale), "displayName": .string(text.name),
-                    ]
-                    if !text.description.isEmpty { members["description"] = .string(text.description) }
-                    return .object(members)
-                })
-        }
-        return .object(changes.filter { $0.value != .null || !known.isEmpty })
+        return changes
     }
 
     @Sendable private static func create(_ action: ActionRequest) async throws -> ActionOutcome {
+        let kind = try action.required("kind", "Type")
+        var document = try changes(action).filter { $0.value != .null }
+        if let name = action.text("name") {
+            let locale = try action.required("locale", "Language")
+            let texts = ControlAPI.DocumentTexts(nil)
+            document["localizations"] =
+                ManagedTexts.setting(texts, locale, name, action.text("description")).value
+        }
+        var group: String?
+        if kind == ProductKind.autoRenewableSubscription.rawValue {
+            group = try action.required("group", "Group")
+            document.merge(try ManagedSubscriptions.changes(action)) { $1 }
+        }
         let product: ControlAPI.ManagedProduct = try await action.api.send(
             .managed(.createProduct(action.page.parameter("bundle"))),
             ControlAPI.NewManagedProduct(
-                kind: try action.required("kind", "Type"), productId: try action.required("product", "Product id"),
-                groupId: action.text("group"), document: try changes(action, []), by: author))
+                kind: kind, productId: try action.required("product", "Product id"), groupId: group,
+                document: .object(document), by: author))
         return .done(
             "managed/\(product.bundleId.percentEncoded)/\(product.productId.percentEncoded)",
             message: "Created. It is in “\(product.stateName)”.")
@@ -388,12 +400,18 @@ enum ManagedPages {
             ConsoleLink(bundle, request.link("managed/\(bundle.percentEncoded)")),
         ]
         page.sections = [
-            summary(request, product, path), edit(request, product, path), versions(request, product),
-            try await history(request, bundle, id),
+            summary(request, product, path), edit(request, product, path),
+            ManagedTexts.languages(request, product, path),
         ]
+        if product.groupId != nil { page.sections.append(ManagedSubscriptions.offers(request, product, path)) }
+        page.sections += [ManagedTexts.versions(request, product), try await history(request, bundle, id)]
         page.commands = [
             ConsoleCode(
                 "Change the price", "cornerstore product set \(id.shellWord) --app \(bundle.shellWord) --price 1.29"),
+            ConsoleCode(
+                "Add a language",
+                "cornerstore product set \(id.shellWord) --app \(bundle.shellWord) --name de=Name --description de=Text"
+            ),
             ConsoleCode("Submit", "cornerstore product submit \(id.shellWord) --app \(bundle.shellWord)"),
             ConsoleCode("Control port", request.curl(.managed(.product(bundle, id)))),
         ]
@@ -411,6 +429,7 @@ enum ManagedPages {
             fact, ConsoleFact("Product id", product.productId, isID: true),
             ConsoleFact("Kind", LedgerParts.kind(product.kind)),
             ConsoleFact("Price", product.price.map { "\($0) \(product.currency)" } ?? "none"),
+            ConsoleFact("Languages", product.locales.isEmpty ? "none" : product.locales.joined(separator: ", ")),
             ConsoleFact(
                 "Sandbox", product.inSandbox ? "sells it" : "does not sell it", tone: product.inSandbox ? .good : .dim),
             ConsoleFact(
@@ -418,6 +437,12 @@ enum ManagedPages {
                 tone: product.inProduction ? .good : .dim),
             ConsoleFact("Needs", product.needs.isEmpty ? "nothing" : product.needs.joined(separator: ", ")),
         ]
+        if let group = product.groupId {
+            let period = product.document["recurringSubscriptionPeriod"]?.text ?? "—"
+            section.facts += [ConsoleFact("Group", group, isID: true), ConsoleFact("Period", period)]
+        }
+        let preview = "preview/\(product.bundleId.percentEncoded)/\(product.productId.percentEncoded)"
+        section.links = [ConsoleLink("As devices get it", request.link(preview))]
         let revision = ConsoleHidden("revision", "\(product.revision)")
         func form(_ step: String, _ button: String, tone: ConsoleTone? = nil, reason: Bool = false) -> ConsoleForm {
             ConsoleForm(
@@ -447,38 +472,19 @@ enum ManagedPages {
     ) -> ConsoleSection {
         var section = ConsoleSection(
             "edit", "Change",
-            text:
-                "A price takes effect at once. Texts of an approved product begin a new version, which is reviewed while the old one stays on sale."
-        )
+            text: "These belong to the product, not to a version: a change takes effect at once in both environments.")
         let revision = ConsoleHidden("revision", "\(product.revision)")
+        var fields = [
+            ConsoleField("reference", "Reference name", value: product.referenceName ?? ""),
+            ConsoleField("price", "Price", value: product.price ?? "", hint: "A decimal such as 0.99."),
+        ]
+        if product.groupId != nil { fields += ManagedSubscriptions.fields(of: product) }
         section.forms = [
-            ConsoleForm(
-                action: request.action(path + "/change"), fields: editable(product), hidden: [revision], button: "Save"),
+            ConsoleForm(action: request.action(path + "/change"), fields: fields, hidden: [revision], button: "Save"),
             ConsoleForm(
                 "Delete", action: request.action(path + "/delete"), hidden: [revision], button: "Delete for good",
                 tone: .bad, text: "The id can never be used again in this app. Customers keep what they bought."),
         ]
-        return section
-    }
-
-    private static func versions(_ request: PageRequest, _ product: ControlAPI.ManagedProduct) -> ConsoleSection {
-        var section = ConsoleSection("versions", "Versions of the texts", isLive: true)
-        var table = ConsoleTable(
-            "Versions, newest first",
-            [
-                ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Submitted"), ConsoleColumn("Decided"),
-                ConsoleColumn("Reason"),
-            ],
-            nothing: "The product has no texts yet.")
-        for version in product.versions.prefix(50) {
-            let words = version.state.split(separator: "_").map { $0.prefix(1) + $0.dropFirst().lowercased() }
-            table.add([
-                ConsoleCell("\(version.number)", note: version.appVersion.map { "with app \($0)" }),
-                state(version.state, words.joined(separator: " ")), request.moments.cell(version.submittedDate),
-                request.moments.cell(version.decidedDate), ConsoleCell(version.reason ?? "—"),
-            ])
-        }
-        section.table = table
         return section
     }
 
@@ -506,12 +512,24 @@ enum ManagedPages {
     }
 
     @Sendable private static func changeProduct(_ action: ActionRequest) async throws -> ActionOutcome {
+        try await change(action) { known in
+            var changes = try self.changes(action)
+            if known.groupId != nil { changes.merge(try ManagedSubscriptions.changes(action)) { $1 } }
+            return changes
+        }
+    }
+
+    /// Changes a product's document by the keys that are made of the product as it is. A change that was meant for an
+    /// older revision is refused.
+    static func change(
+        _ action: ActionRequest, _ keys: (ControlAPI.ManagedProduct) throws -> [String: ControlAPI.CatalogValue]
+    ) async throws -> ActionOutcome {
         let (bundle, id) = (action.page.parameter("bundle"), action.page.parameter("product"))
         let known: ControlAPI.ManagedProduct = try await action.api.ask(.managed(.product(bundle, id)))
         let changed: ControlAPI.ManagedProduct = try await action.api.send(
             .managed(.changeProduct(bundle, id)),
             ControlAPI.ManagedProductChange(
-                revision: try revision(action), changes: try changes(action, texts(known)), by: author))
+                revision: try revision(action), changes: .object(try keys(known)), by: author))
         return .done(back(action), message: "Saved. The product is in “\(changed.stateName)”.")
     }
 

@@ -124,7 +124,8 @@ extension AppCommand {
             let changed: ControlAPI.ManagedApp
             if let name {
                 let old = app.groups.first { $0.id == groupID }?.localizations
-                let texts = displayName.reduce(LocalTexts(old)) { $0.setting("displayName", $1) }
+                var texts = ControlAPI.DocumentTexts(old)
+                for text in displayName { texts.set("displayName", text.text, in: text.locale) }
                 let change = ControlAPI.ManagedGroupChange(
                     revision: app.revision, name: name, localizations: texts.value, by: options.author)
                 changed = try await client.send(.managed(.setGroup(bundleID, groupID)), change)

@@ -19,7 +19,8 @@ struct ProductCommand: AsyncParsableCommand {
               cornerstore product list
             """,
         subcommands: [
-            List.self, Show.self, Create.self, Set.self, Submit.self, Review.self, Approve.self, Reject.self,
+            List.self, Show.self, Create.self, Set.self, Offer.self, Submit.self, Review.self, Approve.self,
+            Reject.self,
             Remove.self, Restore.self, Delete.self, History.self,
         ], defaultSubcommand: List.self)
 

@@ -56,9 +56,9 @@ struct ProductKeys: ParsableArguments {
                 availableIn == "all" ? .null : .object(["only": .array(countries.map { .string($0) })])
         }
         if !name.isEmpty || !description.isEmpty || !removeLocale.isEmpty {
-            var localizations = LocalTexts(members["localizations"] ?? document?["localizations"])
-            for text in name { localizations.set("displayName", text) }
-            for text in description { localizations.set("description", text) }
+            var localizations = ControlAPI.DocumentTexts(members["localizations"] ?? document?["localizations"])
+            for text in name { localizations.set("displayName", text.text, in: text.locale) }
+            for text in description { localizations.set("description", text.text, in: text.locale) }
             for locale in removeLocale where !localizations.remove(locale) {
                 throw CommandError(.refused, "The product has no texts in \(Style.printable(locale)).")
             }
