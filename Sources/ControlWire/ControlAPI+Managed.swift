@@ -23,6 +23,8 @@ extension ControlAPI {
         public var groups: [ManagedGroup]
         /// The number of products, without deleted ones.
         public var products: Int
+        /// The number of products that wait for a review or are in one.
+        public var inReview: Int
         /// The required items of the checklist that are missing. While there is one, all products are invalid
         /// identifiers.
         public var missing: [String]
@@ -32,7 +34,8 @@ extension ControlAPI {
         /// Creates an app.
         public init(
             bundleId: String, name: String?, revision: Int64, inAppPurchase: Bool, review: String, storefront: String?,
-            locale: String?, groups: [ManagedGroup], products: Int, missing: [String], createdDate: String
+            locale: String?, groups: [ManagedGroup], products: Int, inReview: Int, missing: [String],
+            createdDate: String
         ) {
             self.bundleId = bundleId
             self.name = name
@@ -43,6 +46,7 @@ extension ControlAPI {
             self.locale = locale
             self.groups = groups
             self.products = products
+            self.inReview = inReview
             self.missing = missing
             self.createdDate = createdDate
         }

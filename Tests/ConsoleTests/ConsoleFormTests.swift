@@ -246,6 +246,52 @@ import Testing
         }
     }
 
+    @Test func theOverviewHasTheLastEventsAndWhatIsInReview() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let id = try await buy(browser, console)
+            let transaction = try #require(TransactionID(id))
+            let rule = DeclineRule(
+                ruleID: "all", accountID: nil, productID: nil, minimumAmount: nil, remaining: 1)
+            try await console.store.sandbox.payments.setRule(rule)
+            let declined = try await browser.submit(
+                try await browser.get("/sandbox/buy"), "/sandbox/buy",
+                [
+                    ("email", "tester@sandbox.example"), ("password", ""), ("product", "com.example.monkeys hats"),
+                    ("quantity", "1"),
+                ])
+            #expect(declined.status == 422)
+            _ = try await console.store.sandbox.refund(transaction, reason: .other)
+            let managed = console.store.managed
+            _ = try await managed.register("com.example.drafts", name: nil, sellsInAppPurchases: true, by: "anna")
+            _ = try await managed.changeApp(
+                "com.example.drafts", revision: 1, sellsInAppPurchases: nil, review: .manual, keys: nil, by: "anna")
+            let text: JSONValue = .object([
+                "locale": .string("en_US"), "displayName": .string("Coins"), "description": .string("Ten."),
+            ])
+            let coins = try await managed.createProduct(
+                "coins", .consumable, in: nil, of: "com.example.drafts",
+                document: .object(["displayPrice": .string("0.99"), "localizations": .array([text])]), by: "anna")
+            _ = try await managed.submit(
+                [("coins", coins.revision)], of: "com.example.drafts", appVersion: nil, by: "anna")
+            let page = try await browser.get("/sandbox")
+            func number(_ name: String) -> String? {
+                guard let place = page.text.range(of: "<dt>\(name)</dt><dd>") else { return nil }
+                let rest = page.text[place.upperBound...]
+                let value = rest.hasPrefix("<a") ? rest.drop { $0 != ">" }.dropFirst() : rest
+                return String(value.prefix { $0 != "<" && $0 != " " })
+            }
+            #expect(number("Products in review") == "1", "\(page.text)")
+            for span in ["24 hours", "30 days"] {
+                #expect(number("Purchases, \(span)") == "1" && number("Refunds, \(span)") == "1")
+                #expect(number("Failed attempts, \(span)") == "1")
+            }
+            let last = try #require(page.text.range(of: "Last events"))
+            let events = page.text[last.upperBound...].matches(of: />(Bought|Refunded|Declined)</).map { $0.1 }
+            #expect(events == ["Refunded", "Declined", "Bought"])
+        }
+    }
+
     @Test func aSubscriptionIsDraftedWithGroupLanguagesAndOffers() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()

@@ -127,12 +127,16 @@ struct LedgerSums: Sendable {
     var days = [Int](repeating: 0, count: 30)
     /// Whether the rows do not reach back 30 days.
     var isCut = false
+    /// The last refunds among the rows, the newest first.
+    var lastRefunds: [ControlAPI.Transaction] = []
 
     /// The largest number of rows that the sums look at.
     static let most = 1_000
 
     init(_ rows: [ControlAPI.Transaction], isCut: Bool, now: Int64) {
         self.isCut = isCut
+        let refunded = rows.filter { $0.revocationDate != nil }
+        lastRefunds = Array(refunded.sorted { $0.revocationDate ?? "" > $1.revocationDate ?? "" }.prefix(20))
         for row in rows {
             guard let distance = Moments(now: now).age(row.purchaseDate) else { continue }
             let age = max(0, distance)

@@ -41,14 +41,13 @@ enum OverviewPage {
             .transactions(store, LedgerFilter(bundle: request.app), limit: 20))
         if let checklist = try await checklist(request, newest.rows) { page.sections.append(checklist) }
         page.sections.append(try await waiting(request, pending))
-        page.sections.append(try await sums(request))
-        var last = ConsoleSection("last", "Last purchases", isLive: true)
-        last.table = LedgerParts.table(newest.rows, request, caption: "The last \(newest.rows.count) purchases")
-        last.links = [ConsoleLink("All transactions", request.link("transactions"))]
-        page.sections.append(last)
+        let known = try await ledgerSums(request)
+        page.sections.append(await sums(request, known))
+        page.sections.append(try await events(request, newest.rows, known))
         page.commands = [
             ConsoleCode("What waits", "cornerstore purchase pending\(request.flag)"),
             ConsoleCode("The last purchases", "cornerstore transaction list --limit 20\(request.flag)"),
+            ConsoleCode("The last failed attempts", "cornerstore attempt list --limit 20\(request.flag)"),
             ConsoleCode("The same from the control port", request.curl(.transactions(store, limit: 20))),
         ]
         return page
@@ -63,11 +62,14 @@ enum OverviewPage {
         let approvals = pending.filter { $0.waitsFor == .approval }
         let faults: [ControlAPI.Fault] = try await request.api.ask(.faults(request.environment))
         let content: [ControlAPI.HostedProduct] = try await request.api.ask(.content())
+        let managed: [ControlAPI.ManagedApp] = try await request.api.ask(.managed(.apps))
+        let inReviewOfManaged = managed.map(\.inReview).reduce(0, +)
         let inReview = content.filter { ["WAITING_FOR_REVIEW", "IN_REVIEW"].contains($0.state) }
         section.numbers = [
             number("Approvals", approvals.count, link: "#waiting"),
             number("Interrupted purchases", pending.count - approvals.count, link: "#waiting"),
             number("Content in review", inReview.count, link: request.link("content")),
+            number("Products in review", inReviewOfManaged, link: request.link("managed")),
             number("Ordered faults", faults.count, link: request.link("clock") + "#faults"),
         ]
         // What an older server does not have is left out.
@@ -128,34 +130,38 @@ enum OverviewPage {
 
     // MARK: Sums
 
-    private static func sums(_ request: PageRequest) async throws -> ConsoleSection {
-        let key = "sums \(request.environment.name) \(request.app ?? "")"
-        let sums = try await request.memory.value(key) {
+    private static func ledgerSums(_ request: PageRequest) async throws -> LedgerSums {
+        try await request.memory.value("sums \(request.environment.name) \(request.app ?? "")") {
             let page: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
                 .transactions(request.environment, LedgerFilter(bundle: request.app), limit: LedgerSums.most))
             return LedgerSums(page.rows, isCut: page.next != nil, now: request.clock.milliseconds)
         }
+    }
+
+    private static func sums(_ request: PageRequest, _ sums: LedgerSums) async -> ConsoleSection {
         var section = ConsoleSection("sums", "Sales", isLive: true)
         let note = sums.isCut ? "at least" : nil
-        section.numbers = [
+        let dayNote = sums.day.purchases >= LedgerSums.most ? note : nil
+        func refunds(_ name: String, _ span: LedgerSums.Span) -> ConsoleNumber {
             ConsoleNumber(
-                "Purchases, 24 hours", "\(sums.day.purchases)", note: sums.day.purchases >= LedgerSums.most ? note : nil
-            ),
-            ConsoleNumber("Money, 24 hours", LedgerParts.money(sums.day.money)),
+                name, "\(span.refunds)", note: span.refunds > 0 ? LedgerParts.money(span.refunded) : nil)
+        }
+        section.numbers = [
+            ConsoleNumber("Purchases, 24 hours", "\(sums.day.purchases)", note: dayNote),
+            ConsoleNumber("Money, 24 hours", LedgerParts.money(sums.day.money), note: dayNote),
+            refunds("Refunds, 24 hours", sums.day),
             ConsoleNumber("Purchases, 30 days", "\(sums.month.purchases)", note: note),
             ConsoleNumber("Money, 30 days", LedgerParts.money(sums.month.money), note: note),
-            ConsoleNumber(
-                "Refunds, 30 days", "\(sums.month.refunds)",
-                note: sums.month.refunds > 0 ? LedgerParts.money(sums.month.refunded) : nil),
+            refunds("Refunds, 30 days", sums.month),
         ]
-        if let failed: ControlAPI.Page<ControlAPI.Attempt> = try? await request.api.ask(
-            .attempts(request.environment, AttemptFilter(bundle: request.app), limit: 50))
-        {
-            let recent = failed.rows.filter { (request.moments.age($0.createdDate) ?? .max) < 86_400_000 }.count
-            section.numbers.append(
-                ConsoleNumber(
-                    "Failed attempts, 24 hours", recent == 50 ? "50 or more" : "\(recent)",
-                    link: request.link("attempts"), tone: recent > 0 ? .warn : nil))
+        if let ages = try? await failedAges(request) {
+            for (name, span) in [("24 hours", Int64(86_400_000)), ("30 days", 30 * 86_400_000)] {
+                let count = ages.filter { $0 < span }.count
+                section.numbers.append(
+                    ConsoleNumber(
+                        "Failed attempts, \(name)", "\(count)", link: request.link("attempts"),
+                        note: count == LedgerSums.most ? "at least" : nil, tone: count > 0 ? .warn : nil))
+            }
         }
         section.bars = sums.bars
         section.barsLabel =
@@ -165,6 +171,73 @@ enum OverviewPage {
             sums.isCut
             ? "From the newest \(LedgerSums.most) purchases, which do not reach back 30 days. Renewed every 10 seconds."
             : nil
+        return section
+    }
+
+    /// How long ago each of the newest failed attempts was, in milliseconds of the store's clock.
+    private static func failedAges(_ request: PageRequest) async throws -> [Int64] {
+        try await request.memory.value("failed \(request.environment.name) \(request.app ?? "")") {
+            let failed: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
+                .attempts(request.environment, AttemptFilter(bundle: request.app), limit: LedgerSums.most))
+            return failed.rows.compactMap { request.moments.age($0.createdDate) }
+        }
+    }
+
+    // MARK: The last events
+
+    /// The last purchases, refunds and failed attempts in one list. All dates are those of the store's clock.
+    private static func events(
+        _ request: PageRequest, _ newest: [ControlAPI.Transaction], _ sums: LedgerSums
+    ) async throws -> ConsoleSection {
+        var events: [(time: String, cells: [ConsoleCell])] = []
+        func add(_ time: String, _ what: ConsoleCell, _ product: ConsoleCell, _ account: String, _ amount: String) {
+            let customer = ConsoleCell(
+                LedgerParts.short(account), link: request.link("customers/\(account.percentEncoded)"))
+            events.append((time, [request.moments.cell(time), what, product, customer, ConsoleCell(amount)]))
+        }
+        func product(_ row: ControlAPI.Transaction) -> ConsoleCell {
+            ConsoleCell(
+                row.name ?? row.productId, link: request.link("transactions/\(row.transactionId.percentEncoded)"),
+                note: row.quantity > 1 ? "× \(row.quantity)" : nil)
+        }
+        for row in newest {
+            add(
+                row.purchaseDate, ConsoleCell("Bought", tone: .good), product(row), row.accountId,
+                "\(row.price) \(row.currency)")
+        }
+        // The sums are up to ten seconds old, and the newest rows are not.
+        let refunded = newest.filter { $0.revocationDate != nil }
+        let older = sums.lastRefunds.filter { row in !refunded.contains { $0.transactionId == row.transactionId } }
+        for row in refunded + older {
+            add(
+                row.revocationDate ?? row.purchaseDate, ConsoleCell("Refunded", tone: .bad), product(row),
+                row.accountId, "\(row.price) \(row.currency)")
+        }
+        let failed: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
+            .attempts(request.environment, AttemptFilter(bundle: request.app), limit: 20))
+        for row in failed.rows where row.state != .bought {
+            add(
+                row.createdDate, LedgerParts.state(row), ConsoleCell(row.productId), row.accountId,
+                "\(row.amount) \(row.currency)")
+        }
+        events.sort { $0.time > $1.time }
+        var section = ConsoleSection("last", "Last events", isLive: true)
+        var table = ConsoleTable(
+            "The last 20 purchases, refunds and failed attempts",
+            [
+                ConsoleColumn("When"), ConsoleColumn("What"), ConsoleColumn("Product"), ConsoleColumn("Customer"),
+                ConsoleColumn("Amount", isNumber: true),
+            ],
+            nothing: "Purchases, refunds and failed attempts will stand here, newest first. The first one:",
+            command:
+                "cornerstore buy \((request.apps.lazy.flatMap(\.productIds).first ?? "PRODUCT").shellWord)\(request.flag)"
+        )
+        for event in events.prefix(20) { table.add(event.cells) }
+        section.table = table
+        section.links = [
+            ConsoleLink("All transactions", request.link("transactions")),
+            ConsoleLink("Attempts", request.link("attempts")),
+        ]
         return section
     }
 
@@ -193,6 +266,16 @@ enum OverviewPage {
                     ?? request.link("inspector"),
                 command: "cornerstore receipt verify FILE"),
         ]
+        // A merchant that does not say leaves the step out. It is no condition: a store needs no backend.
+        if request.api.hasMerchant,
+            let merchant: SettingsReport = try? await request.api.ask(MerchantRoute.settings)
+        {
+            section.steps.append(
+                ConsoleStep(
+                    "Let the merchant send webhooks to your backend", isDone: merchant.webhook != nil,
+                    link: request.link("notifications"),
+                    command: "cornerstore merchant serve --webhook http://127.0.0.1:9000"))
+        }
         return section
     }
 }

@@ -12,7 +12,9 @@ extension ControlAPI.ManagedApp {
             groups: app.groups.map {
                 ControlAPI.ManagedGroup(
                     id: $0.id.rawValue, name: $0.name, localizations: ControlAPI.CatalogValue($0.localizations))
-            }, products: app.products.count, missing: checklist.filter(\.isMissing).map(\.name.rawValue),
+            }, products: app.products.count,
+            inReview: app.products.filter { [.waitingForReview, .inReview].contains($0.newest.stage) }.count,
+            missing: checklist.filter(\.isMissing).map(\.name.rawValue),
             createdDate: ControlAPI.text(app.createdAt))
     }
 }
