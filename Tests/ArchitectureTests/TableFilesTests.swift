@@ -36,6 +36,14 @@ struct TableFilesTests {
             "an attempt is listed with the purchase that it asked for"
         ),
         (
+            .init(table: "item_requests", file: "Store/Attempts/Attempts.swift"),
+            "an attempt is listed with the request for an item that was not bought at once"
+        ),
+        (
+            .init(table: "item_purchases", file: "Store/Attempts/Attempts.swift"),
+            "an attempt is listed with the purchase that a request for an item led to"
+        ),
+        (
             .init(table: "transactions", file: "Store/Accounts/Accounts.swift"),
             "an account is listed with the date of its last purchase"
         ),

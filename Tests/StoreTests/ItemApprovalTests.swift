@@ -24,6 +24,10 @@ import Testing
         try await test.store.buyItem(ItemPurchaseRequest(item: item, idempotencyKey: key), by: account)
     }
 
+    private func attempts(_ test: TestStore) async throws -> [PurchaseAttempt] {
+        try await test.store.attempts(AttemptQuery()).rows
+    }
+
     @Test(arguments: Backend.available) func anItemIsAskedForOnceAndApproved(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await with(backend, processor) { test, child async throws in
@@ -34,6 +38,7 @@ import Testing
             let pending = try await test.store.pendingPurchases()
             #expect(pending.map(\.idempotencyKey) == [key] && pending.first?.productID == "item.901")
             #expect(pending.first?.accountID == child.accountID && processor.authorizations.isEmpty)
+            #expect(try await attempts(test).map(\.state) == [.waiting])
             #expect(try await test.store.ownedItem(901, by: child) == nil)
             // The device learns that the request waits, also if it was not the one that asked.
             #expect(try await refusal { try await test.store.itemFileGrant(901, for: child) } == .awaitsApproval)
@@ -45,6 +50,10 @@ import Testing
                 try await test.store.approve(key)
                     == PurchaseResponse(state: .purchased, transaction: nil, failure: nil))
             let owned = try #require(try await test.store.ownedItem(901, by: child))
+            let attempt = try #require(try await attempts(test).first)
+            #expect(attempt.state == .bought && attempt.idempotencyKey == key && attempt.failure == nil)
+            #expect(attempt.transactionID == owned.transactionID && attempt.paymentReference != nil)
+            #expect(attempt.attemptID < owned.transactionID && attempt.createdAt == TestClock.start)
             #expect(owned.purchaseDate == TestClock.start + 60_000 && owned.price.milliunits == 4_990)
             #expect(try await buy(901, test, child, key: key) == owned && processor.held == [key: 4_990])
             #expect(try await test.store.pendingPurchases().isEmpty)
@@ -70,6 +79,10 @@ import Testing
             #expect(failed.state == .failed && failed.failure?.message == "No funds.")
             #expect(try await refusal { try await buy(902, test, child, key: second) } == .paymentDeclined)
             #expect(try await test.store.ownedItems(of: child).isEmpty && processor.held.isEmpty)
+            #expect(try await attempts(test).map(\.state) == [.waiting, .declined, .declined])
+            #expect(
+                try await attempts(test).dropFirst().map(\.failure?.message)
+                    == ["No funds.", "The request to buy was declined."])
         }
     }
 

@@ -99,8 +99,52 @@ import Testing
         let processor = ScriptedProcessor { _ in .declined(message: "No funds.") }
         try await with(backend, processor: processor) { test async throws in
             let account = try await test.account()
+            let key = UUID()
+            // The answer to a key is final, and so is its attempt.
+            for _ in 0..<2 {
+                #expect(try await refusal { try await buy(901, test, account, key: key) } == .paymentDeclined)
+            }
+            #expect(try await test.store.ownedItems(of: account).isEmpty && processor.authorizations.count == 1)
+            #expect(try await refusal { try await buy(902, test, account, key: key) } == .idempotencyKeyReused)
+            let attempts = try await test.store.attempts(AttemptQuery())
+            #expect(attempts.rows.map(\.idempotencyKey) == [key] && attempts.next == nil)
+            let attempt = try #require(attempts.rows.first)
+            #expect(attempt.state == .declined && attempt.productID == "item.901" && attempt.bundleID == "")
+            #expect(attempt.failure == WireError(code: .paymentDeclined, message: "No funds."))
+            #expect(attempt.amount.milliunits == 4_990 && attempt.storefront == "USA" && attempt.transactionID == nil)
+        }
+    }
+
+    @Test(arguments: Backend.available) func refusedItemsAreListedAmongTheAttempts(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor {
+            $0.productID == "item.901" ? .declined(message: "No funds.") : .approved(reference: "R")
+        }
+        try await with(backend, processor: processor) { test async throws in
+            let account = try await test.account()
             #expect(try await refusal { try await buy(901, test, account) } == .paymentDeclined)
-            #expect(try await test.store.ownedItems(of: account).isEmpty)
+            #expect(try await refusal { try await buy(904, test, account) } == .productNotAvailable)
+            let barred = try await test.store.accounts.change(account.accountID, AccountChange(paymentsAllowed: false))
+            #expect(try await refusal { try await buy(902, test, barred) } == .paymentNotAllowed)
+            #expect(try await test.store.purchase(test.request("hats"), by: barred).state == .failed)
+            // What succeeds at once, and what nobody can buy, is no attempt; neither is a changed price.
+            _ = try await buy(902, test, account)
+            #expect(try await refusal { try await buy(999, test, account) } == .notFound)
+            #expect(try await refusal { try await buy(901, test, account, price: 1) } == .priceChanged)
+            func products(_ change: (inout AttemptQuery) -> Void = { _ in }) async throws -> [String] {
+                var query = AttemptQuery()
+                change(&query)
+                return try await test.store.attempts(query).rows.map(\.productID.rawValue)
+            }
+            #expect(try await products() == ["hats", "item.902", "item.904", "item.901"])
+            #expect(try await products { $0.state = .declined }.count == 4)
+            #expect(try await products { $0.state = .waiting }.isEmpty)
+            #expect(try await products { $0.productID = "item.904" } == ["item.904"])
+            #expect(try await products { $0.bundleID = TestStore.bundleID } == ["hats"])
+            #expect(try await products { $0.accountID = account.accountID }.count == 4)
+            let cleared = try await test.store.clearHistory(of: account)
+            #expect(cleared == ClearedHistory(transactions: 0, items: 1, attempts: 4))
+            #expect(try await products().isEmpty)
+            #expect(try await test.count("item_requests") == 0)
         }
     }
 

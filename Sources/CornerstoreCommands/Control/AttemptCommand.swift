@@ -4,12 +4,12 @@ import ControlWire
 /// `cornerstore attempt`: the attempts to buy, successful or not.
 struct AttemptCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "attempt", abstract: "List attempts to buy products.", subcommands: [List.self],
+        commandName: "attempt", abstract: "List attempts to buy products and items.", subcommands: [List.self],
         defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List attempts to buy products, newest first.",
+            abstract: "List attempts to buy products and items, newest first.",
             discussion: """
                 Without --state the list has the attempts that did not succeed at once, with their present state: declined, waiting, \
                 interrupted, or bought later. A filter other than --account looks at 20,000 attempts.
@@ -20,7 +20,9 @@ struct AttemptCommand: AsyncParsableCommand {
                 """)
         @Option(help: ArgumentHelp("List only attempts in this app.", valueName: "bundle-id"))
         var app: String?
-        @Option(help: ArgumentHelp("List only attempts to buy this product.", valueName: "product-id"))
+        @Option(
+            help: ArgumentHelp(
+                "List only attempts to buy this product, or this item: item.1002.", valueName: "product-id"))
         var product: String?
         @Option(help: "List only attempts with this result.")
         var state: ControlAPI.Attempt.State?

@@ -9,10 +9,14 @@ enum Attempts {
             .map { TransactionID(rawValue: $0) }
     }
 
-    static func insert(_ attemptID: TransactionID, _ purchase: Purchase, _ connection: Connection) throws {
+    /// Inserts an attempt.
+    /// - Parameter key: the key of a row of `purchases` or `item_requests`.
+    static func insert(
+        _ attemptID: TransactionID, of accountID: AccountID, key: UUID, _ connection: Connection
+    ) throws {
         try connection.execute(
             "INSERT INTO attempts (attempt_id, account_id, idempotency_key) VALUES ($1, $2, $3)",
-            [attemptID.rawValue, purchase.accountID.rawValue, purchase.idempotencyKey.text])
+            [attemptID.rawValue, accountID.rawValue, key.text])
     }
 
     /// The newest attempts before an identifier. A filter other than the account looks at
@@ -36,32 +40,48 @@ enum Attempts {
         ]
         let attempts = try connection.query(
             """
-            SELECT \(Purchase.columns(of: "p")), a.attempt_id
-            FROM attempts a JOIN purchases p ON p.idempotency_key = a.idempotency_key
+            SELECT \(Purchase.columns(of: "p")), a.attempt_id, i.transaction_id, i.payment_reference,
+                \(ItemRequest.columns(of: "r"))
+            FROM attempts a
+                LEFT JOIN purchases p ON p.idempotency_key = a.idempotency_key
+                LEFT JOIN item_requests r ON r.idempotency_key = a.idempotency_key
+                LEFT JOIN item_purchases i ON i.idempotency_key = r.idempotency_key
             WHERE a.attempt_id < $1 AND a.attempt_id >= $2 \(ofAccount.replacing("$3", with: "$6"))
+                AND (p.idempotency_key IS NOT NULL OR r.idempotency_key IS NOT NULL)
                 AND (CAST($3 AS TEXT) IS NULL OR p.bundle_id = $3)
-                AND (CAST($4 AS TEXT) IS NULL OR p.product_id = $4) \(condition(query.state))
+                AND (CAST($4 AS TEXT) IS NULL OR p.product_id = $4
+                    OR '\(CatalogItem.paymentPrefix)' || CAST(r.item AS TEXT) = $4) \(condition(query.state))
             ORDER BY a.attempt_id DESC LIMIT $5
             """, selection + account
-        ).map { row in
-            PurchaseAttempt(
-                try Purchase(row), attemptID: TransactionID(rawValue: try row.int64(Purchase.columnCount)))
-        }
+        ).map { try attempt($0) }
         return LedgerPage(attempts, limit: query.limit, floor: floor, id: \.attemptID)
+    }
+
+    private static func attempt(_ row: Row) throws -> PurchaseAttempt {
+        let column = Purchase.columnCount
+        let attemptID = TransactionID(rawValue: try row.int64(column))
+        guard try row.optionalString(0) == nil else { return PurchaseAttempt(try Purchase(row), attemptID: attemptID) }
+        var attempt = PurchaseAttempt(try ItemRequest(row, from: column + 3), attemptID: attemptID)
+        attempt.transactionID = try row.optionalInt64(column + 1).map { TransactionID(rawValue: $0) }
+        attempt.paymentReference = try row.optionalString(column + 2)
+        return attempt
     }
 
     private static func condition(_ state: PurchaseAttempt.State?) -> String {
         switch state {
         case nil: ""
-        case .bought: "AND p.state = 'purchased'"
-        case .waiting: "AND p.state = 'deferred'"
+        case .bought: "AND (p.state = 'purchased' OR r.state = 'approved')"
+        case .waiting: "AND (p.state = 'deferred' OR r.state = 'waiting')"
         case .interrupted: "AND p.state = 'failed' AND p.failure_code = 'interrupted'"
-        case .declined: "AND p.state = 'failed' AND p.failure_code <> 'interrupted'"
+        case .declined:
+            """
+            AND (p.state = 'failed' AND p.failure_code <> 'interrupted' OR r.state = 'declined' OR r.state = 'failed')
+            """
         }
     }
 
     /// Deletes some attempts of an account.
-    /// - Returns: the keys of their purchases; empty when the account has none left.
+    /// - Returns: the keys of their purchases and requests for items; empty when the account has none left.
     static func delete(of accountID: AccountID, limit: Int, _ connection: Connection) throws -> [UUID] {
         let rows = try connection.query(
             "SELECT attempt_id, idempotency_key FROM attempts WHERE account_id = $1 ORDER BY attempt_id LIMIT $2",

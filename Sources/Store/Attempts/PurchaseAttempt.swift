@@ -1,7 +1,7 @@
 import Foundation
 import StoreWire
 
-/// A device's attempt to buy a product, for the operator.
+/// A device's attempt to buy a product or an item, for the operator.
 public struct PurchaseAttempt: Sendable, Equatable {
     /// The result of an attempt, as it is now.
     public enum State: String, Sendable, CaseIterable {
@@ -69,6 +69,29 @@ public struct PurchaseAttempt: Sendable, Equatable {
         storefront = purchase.storefront
     }
 
+    /// A request for an item that was not bought at once. A request that was approved later lacks its transaction and
+    /// the payment's reference.
+    init(_ request: ItemRequest, attemptID: TransactionID) {
+        self.attemptID = attemptID
+        idempotencyKey = request.idempotencyKey
+        accountID = request.accountID
+        bundleID = ""
+        productID = CatalogItem.paymentName(request.item)
+        quantity = 1
+        state =
+            switch request.state {
+            case .waiting: .waiting
+            case .approved: .bought
+            case .declined, .failed: .declined
+            }
+        failure =
+            state == .declined
+            ? request.failure ?? WireError(code: .paymentDeclined, message: "The request to buy was declined.") : nil
+        amount = request.price
+        createdAt = request.createdAt
+        storefront = request.storefront
+    }
+
     init(_ purchase: ItemPurchase) {
         attemptID = purchase.transactionID
         idempotencyKey = purchase.idempotencyKey
@@ -111,7 +134,7 @@ public struct AttemptQuery: Sendable, Equatable {
 }
 
 extension Store {
-    /// Returns attempts to buy products for the operator, newest first.
+    /// Returns attempts to buy products and items for the operator, newest first.
     /// - Throws: ``DatabaseError``.
     public func attempts(_ query: AttemptQuery) async throws -> LedgerPage<PurchaseAttempt> {
         guard query.state == .bought else { return try await database.read { try Attempts.page(query, $0) } }

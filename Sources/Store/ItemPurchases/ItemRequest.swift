@@ -2,7 +2,8 @@ import Database
 import Foundation
 import StoreWire
 
-/// The request of an account that asks before it buys (Ask to Buy): a row of `item_requests`.
+/// A request for an item that was not bought at once: a row of `item_requests`. The account asks before it buys (Ask to
+/// Buy), or the purchase was refused.
 struct ItemRequest: Sendable, Equatable {
     enum State: String, Sendable {
         /// Nobody has decided yet.
@@ -11,7 +12,7 @@ struct ItemRequest: Sendable, Equatable {
         case approved
         /// The request was declined.
         case declined
-        /// The request was approved, and the purchase was not possible.
+        /// The purchase was refused: at once, or after its approval.
         case failed
     }
 
@@ -42,30 +43,43 @@ struct ItemRequest: Sendable, Equatable {
         idempotency_key, account_id, item, price, currency, storefront, state, failure_code, failure_message, created_at
         """
 
-    init(_ request: ItemPurchaseRequest, by account: Account, price: Money, at time: Int64) {
+    /// The columns of a table that a joined statement names `name`.
+    static func columns(of name: String) -> String {
+        columns.split(separator: ", ").map { "\(name).\($0)" }.joined(separator: ", ")
+    }
+
+    /// Creates a request that waits, or that was refused for a reason.
+    init(
+        _ request: ItemPurchaseRequest, by account: Account, price: Money, refusedFor failure: WireError? = nil,
+        at time: Int64
+    ) {
         idempotencyKey = request.idempotencyKey
         accountID = account.accountID
         item = request.item
         self.price = price
         storefront = account.storefront
-        state = .waiting
+        state = failure == nil ? .waiting : .failed
+        self.failure = failure
         createdAt = time
     }
 
-    private init(_ row: Row) throws {
-        guard let key = UUID(uuidString: try row.string(0)), let state = State(rawValue: try row.string(6)) else {
+    /// Reads a row whose columns begin with the number `first`.
+    init(_ row: Row, from first: Int = 0) throws {
+        guard let key = UUID(uuidString: try row.string(first)),
+            let state = State(rawValue: try row.string(first + 6))
+        else {
             throw StoreError(.internalError, "The database has a request for an item that this program cannot read.")
         }
         idempotencyKey = key
-        accountID = AccountID(rawValue: try row.string(1))
-        item = try row.int64(2)
-        price = Money(milliunits: try row.int64(3), currency: try row.string(4))
-        storefront = try row.string(5)
+        accountID = AccountID(rawValue: try row.string(first + 1))
+        item = try row.int64(first + 2)
+        price = Money(milliunits: try row.int64(first + 3), currency: try row.string(first + 4))
+        storefront = try row.string(first + 5)
         self.state = state
-        failure = try row.optionalString(7).map {
-            WireError(code: WireError.Code(rawValue: $0), message: try row.optionalString(8) ?? "")
+        failure = try row.optionalString(first + 7).map {
+            WireError(code: WireError.Code(rawValue: $0), message: try row.optionalString(first + 8) ?? "")
         }
-        createdAt = try row.int64(9)
+        createdAt = try row.int64(first + 9)
     }
 
     static func find(_ key: UUID, _ connection: Connection) throws -> ItemRequest? {
@@ -97,6 +111,11 @@ struct ItemRequest: Sendable, Equatable {
             "DELETE FROM item_requests WHERE account_id = $1 AND state = 'waiting' RETURNING idempotency_key",
             [accountID.rawValue]
         ).compactMap { UUID(uuidString: try $0.string(0)) }
+    }
+
+    /// Deletes the requests with these keys, for a tester's cleared history.
+    static func delete(_ keys: [UUID], _ connection: Connection) throws {
+        for key in keys { try connection.execute("DELETE FROM item_requests WHERE idempotency_key = $1", [key.text]) }
     }
 
     func insert(_ connection: Connection) throws {

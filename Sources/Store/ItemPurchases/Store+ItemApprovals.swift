@@ -7,16 +7,39 @@ extension Store {
     /// - Throws: ``StoreError`` `awaits_approval`.
     func ask(_ request: ItemPurchaseRequest, for price: Money, by account: Account) async throws -> ItemPurchase {
         let new = ItemRequest(request, by: account, price: price, at: clock.milliseconds)
+        let attemptID = ids.next()
         let recorded = try await database.write { connection in
             if let known = try ItemRequest.find(request.idempotencyKey, connection) { return known }
             if let waiting = try ItemRequest.waiting(request.item, by: account.accountID, connection) {
                 return waiting
             }
             try new.insert(connection)
+            try Attempts.insert(attemptID, of: account.accountID, key: request.idempotencyKey, connection)
             return new
         }
         changed(.attempts)
         throw recorded.refusal ?? StoreError(.wrongState, "The request was approved meanwhile. Try again.")
+    }
+
+    /// Records that the purchase of an item was refused. The key keeps this answer.
+    /// - Returns: the purchase by which the account owns the item, when it was bought meanwhile.
+    /// - Throws: ``StoreError`` with the code and message of the refusal; ``DatabaseError``.
+    func refuse(
+        _ request: ItemPurchaseRequest, of item: CatalogItem, for price: Money, by account: Account,
+        _ failure: WireError
+    ) async throws -> ItemPurchase {
+        let refused = ItemRequest(request, by: account, price: price, refusedFor: failure, at: clock.milliseconds)
+        let attemptID = ids.next()
+        let collection = item.place?.collection
+        let known = try await database.write { connection -> ItemPurchase? in
+            if let known = try Self.knownPurchase(request, account, collection, connection) { return known }
+            try refused.insert(connection)
+            try Attempts.insert(attemptID, of: account.accountID, key: request.idempotencyKey, connection)
+            return nil
+        }
+        if let known { return known }
+        changed(.attempts)
+        throw StoreError(failure.code, failure.message)
     }
 
     /// The account's request for an item, or for the album or season that the item belongs to, that nobody has decided

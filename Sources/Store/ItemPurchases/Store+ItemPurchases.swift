@@ -24,8 +24,9 @@ extension Store {
     /// the answer is the purchase by which it is owned, for a song of an owned album that of the album. A free item is
     /// bought for nothing.
     ///
-    /// Repeating a request with its key returns the same purchase, and nothing is paid twice. A song that the account
-    /// buys while its album is being bought is given back, and the album is paid alone.
+    /// Repeating a request with its key returns the same answer, and nothing is paid twice. A song that the account
+    /// buys while its album is being bought is given back, and the album is paid alone. A refusal by the storefront,
+    /// the account's settings or the payment processor is recorded as an attempt.
     /// - Returns: the purchase.
     /// - Throws: ``StoreError`` `not_found` for an unknown item, `product_not_available` when the storefront does not
     ///   sell it, `payment_not_allowed` when the account may not pay, `awaits_approval` when it must ask first,
@@ -43,11 +44,16 @@ extension Store {
         }
         let storefront = try storefront(of: account)
         guard let price = item.price(in: storefront) else {
-            throw StoreError(
-                .productNotAvailable, "The storefront \(storefront.countryCode) does not sell the item \(item.number).")
+            return try await refuse(
+                request, of: item, for: Money(milliunits: 0, currency: storefront.currency), by: account,
+                WireError(
+                    code: .productNotAvailable,
+                    message: "The storefront \(storefront.countryCode) does not sell the item \(item.number)."))
         }
         guard account.paymentsAllowed else {
-            throw StoreError(.paymentNotAllowed, "This account may not make payments.")
+            return try await refuse(
+                request, of: item, for: price, by: account,
+                WireError(code: .paymentNotAllowed, message: "This account may not make payments."))
         }
         guard request.agreedPrice.map({ $0 == price }) ?? true else {
             throw StoreError(.priceChanged, "The price has changed to \(price.decimal) \(price.currency).")
@@ -56,7 +62,9 @@ extension Store {
         let reference: String
         switch try await authorize(price, item, request, account) {
         case .approved(let approved): reference = approved
-        case .declined(let message): throw StoreError(.paymentDeclined, message)
+        case .declined(let message):
+            return try await refuse(
+                request, of: item, for: price, by: account, WireError(code: .paymentDeclined, message: message))
         }
         let new = ItemPurchase(
             ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)
@@ -161,7 +169,7 @@ extension Store {
     }
 
     /// The first answer to the request's key, or the purchase by which the account owns the item.
-    private static func knownPurchase(
+    static func knownPurchase(
         _ request: ItemPurchaseRequest, _ account: Account, _ collection: Int64?, _ connection: Connection
     ) throws -> ItemPurchase? {
         if let first = try ItemPurchases.find(key: request.idempotencyKey, connection) {
@@ -205,5 +213,7 @@ extension CatalogItem {
     /// The name under which payment rules know the item: `item.1400000003`.
     public var paymentName: ProductID { Self.paymentName(number) }
 
-    static func paymentName(_ number: Int64) -> ProductID { ProductID("item.\(number)") }
+    static let paymentPrefix = "item."
+
+    static func paymentName(_ number: Int64) -> ProductID { ProductID(paymentPrefix + "\(number)") }
 }

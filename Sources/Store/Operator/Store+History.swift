@@ -54,6 +54,7 @@ extension Store {
                 try WaitingSubscription.delete(key, connection)
             }
             try Purchase.delete(keys, connection)
+            try ItemRequest.delete(keys, connection)
             return (keys, waiting)
         }
         for key in waiting { await processor.void(key) }

@@ -258,7 +258,8 @@ extension Store {
         do {
             return try await database.write { connection in
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
-                try Attempts.insert(attemptID, purchase, connection)
+                try Attempts.insert(
+                    attemptID, of: purchase.accountID, key: purchase.idempotencyKey, connection)
                 // A waiting purchase can still be sold, so it uses the offer's nonce.
                 if purchase.waits { try request.useNonce(connection) }
                 try subscription?.insert(request.idempotencyKey, connection)
