@@ -46,16 +46,19 @@ public enum MerchantRoute: Sendable, Hashable {
     case userSpends(UserID)
     /// POST: adds or removes a user's credits.
     case userAdjustments(UserID)
-    /// GET: a page of the purchases that all users have redeemed, newest first.
+    /// GET: a page of the purchases that all users have redeemed, by the purchase's key, the highest first.
     case adminRedemptions(before: String? = nil, limit: Int? = nil)
+    /// GET: the redemptions and ledger entries of a store's transaction.
+    case transaction(String, original: String? = nil, bundle: BundleID? = nil)
     /// GET: the newest version of every content item.
     case adminContent
     /// PUT: uploads a version of a content item.
     case putContent(ContentItemID)
     /// POST: checks the ledger.
     case checkBooks
-    /// GET: a page of the events, of all states or of one, newest first.
-    case webhookEvents(state: WebhookState? = nil, before: String? = nil, limit: Int? = nil)
+    /// GET: a page of the events, of all states and purchases or of one, newest first.
+    case webhookEvents(
+        state: WebhookState? = nil, purchase: String? = nil, before: String? = nil, limit: Int? = nil)
     /// GET: an event with its body and the attempts to deliver it.
     case webhookEvent(String)
     /// POST: sends an event again, whatever its state.
@@ -96,8 +99,8 @@ public enum MerchantRoute: Sendable, Hashable {
     public var method: RouteMethod {
         switch self {
         case .products, .account, .balances, .history, .entitlements, .content, .contentFile, .adminProducts, .user,
-            .users, .userRedemptions, .adminRedemptions, .userHistory, .adminContent, .webhookEvents, .webhookEvent,
-            .deadWebhooks, .apiKeys, .settings, .health, .readiness, .metrics:
+            .users, .userRedemptions, .adminRedemptions, .transaction, .userHistory, .adminContent, .webhookEvents,
+            .webhookEvent, .deadWebhooks, .apiKeys, .settings, .health, .readiness, .metrics:
             .get
         case .redemptions, .spends, .contentFileByReceipt, .notifications, .userSpends, .userAdjustments, .checkBooks,
             .replayWebhook, .resendWebhook, .testWebhook, .makeAPIKey:
@@ -115,7 +118,7 @@ public enum MerchantRoute: Sendable, Hashable {
             .contentFileByReceipt:
             .user
         case .adminProducts, .putProduct, .deleteProduct: .scope("products")
-        case .users, .user, .userRedemptions, .adminRedemptions: .scope("users")
+        case .users, .user, .userRedemptions, .adminRedemptions, .transaction: .scope("users")
         case .userHistory, .userSpends, .userAdjustments, .checkBooks: .scope("ledger")
         case .adminContent, .putContent: .scope("content")
         case .webhookEvents, .webhookEvent, .resendWebhook, .deadWebhooks, .replayWebhook, .testWebhook:
@@ -144,6 +147,7 @@ public enum MerchantRoute: Sendable, Hashable {
         case .user: "/admin/v1/users/{user}"
         case .userRedemptions: "/admin/v1/users/{user}/redemptions"
         case .adminRedemptions: "/admin/v1/redemptions"
+        case .transaction: "/admin/v1/transactions/{transaction}"
         case .userHistory: "/admin/v1/users/{user}/history"
         case .userSpends: "/admin/v1/users/{user}/spends"
         case .userAdjustments: "/admin/v1/users/{user}/adjustments"
@@ -180,13 +184,15 @@ public enum MerchantRoute: Sendable, Hashable {
         case .userHistory(let user, let currency, let before, let environment):
             template.filled("user", user.rawValue) + Self.query(currency, before, environment)
         case .users(let start, let after, let limit):
-            template + Self.query(("start", start.isEmpty ? nil : start), ("after", after?.rawValue), limit)
+            template + Self.query([("start", start.isEmpty ? nil : start), ("after", after?.rawValue)], limit)
         case .userRedemptions(let user, let before, let limit):
-            template.filled("user", user.rawValue) + Self.query(("before", before), ("", nil), limit)
-        case .adminRedemptions(let before, let limit):
-            template + Self.query(("before", before), ("", nil), limit)
-        case .webhookEvents(let state, let before, let limit):
-            template + Self.query(("state", state?.rawValue), ("before", before), limit)
+            template.filled("user", user.rawValue) + Self.query([("before", before)], limit)
+        case .adminRedemptions(let before, let limit): template + Self.query([("before", before)], limit)
+        case .transaction(let id, let original, let bundle):
+            template.filled("transaction", id)
+                + Self.query([("original", original), ("bundle", bundle?.rawValue)], nil)
+        case .webhookEvents(let state, let purchase, let before, let limit):
+            template + Self.query([("state", state?.rawValue), ("purchase", purchase), ("before", before)], limit)
         case .replayWebhook(let event), .webhookEvent(let event), .resendWebhook(let event):
             template.filled("event", event)
         case .revokeAPIKey(let name): template.filled("key", name)
@@ -205,8 +211,8 @@ public enum MerchantRoute: Sendable, Hashable {
     }
 
     /// The query of a list, with the parameters that have a value.
-    private static func query(_ one: (String, String?), _ other: (String, String?), _ limit: Int?) -> String {
-        let parts = [one, other, ("limit", limit.map { String($0) })].compactMap { name, value in
+    private static func query(_ parameters: [(String, String?)], _ limit: Int?) -> String {
+        let parts = (parameters + [("limit", limit.map { String($0) })]).compactMap { name, value in
             value.map { name + "=" + $0.percentEncoded }
         }
         return parts.isEmpty ? "" : "?" + parts.joined(separator: "&")
@@ -218,10 +224,10 @@ public enum MerchantRoute: Sendable, Hashable {
         .products(""), .account, .redemptions, .balances(), .spends, .history("", before: nil), .entitlements,
         .content(""), .contentFile(""), .contentFileByReceipt(""), .notifications, .adminProducts,
         .putProduct("", ""), .deleteProduct("", ""), .users(), .user(""), .userRedemptions(""),
-        .userHistory("", "", before: nil), .userSpends(""), .userAdjustments(""), .adminRedemptions(), .adminContent,
-        .putContent(""), .checkBooks, .webhookEvents(), .webhookEvent(""), .resendWebhook(""), .deadWebhooks,
-        .replayWebhook(""), .testWebhook, .apiKeys, .makeAPIKey, .revokeAPIKey(""), .settings, .health, .readiness,
-        .metrics,
+        .userHistory("", "", before: nil), .userSpends(""), .userAdjustments(""), .adminRedemptions(),
+        .transaction(""), .adminContent, .putContent(""), .checkBooks, .webhookEvents(), .webhookEvent(""),
+        .resendWebhook(""), .deadWebhooks, .replayWebhook(""), .testWebhook, .apiKeys, .makeAPIKey, .revokeAPIKey(""),
+        .settings, .health, .readiness, .metrics,
     ]
 }
 

@@ -72,7 +72,7 @@ public struct RedemptionRecord: Codable, Sendable, Equatable {
     }
 }
 
-/// A page of redeemed purchases, the last redeemed first.
+/// A page of redeemed purchases: of a user, the last redeemed first; of all users, by the purchase's key.
 public struct RedemptionRecordList: Codable, Sendable, Equatable {
     /// The redeemed purchases.
     public var redemptions: [RedemptionRecord]

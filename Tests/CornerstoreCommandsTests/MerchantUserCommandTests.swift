@@ -281,7 +281,10 @@ import Testing
                     == UserList(users: [UserSummary(userID: "bob", lastRedeemedAt: nil)], next: nil))
             #expect(await shop.run("redemptions").output == "No redeemed purchases.\n")
             #expect(await shop.run("redemptions ann").output == "No redeemed purchases.\n")
-            #expect(await shop.run("redemptions --before x").status != 0)
+            #expect(await shop.run("redemptions ann --before x").status != 0)
+            #expect(await shop.run("transaction 7").output == "Nobody has redeemed this transaction.\n")
+            #expect(await shop.run("transaction 7/8").errors.contains("Invalid identifier"))
+            #expect(await shop.run("webhooks list --purchase p").output == "No events.\n")
             let keys = await shop.run("key list --json").output
             let list = try JSONDecoder().decode(APIKeyList.self, from: Data(keys.utf8))
             #expect(list.keys.map(\.name) == ["backend"] && list.keys[0].scopes == ["keys", "users"])

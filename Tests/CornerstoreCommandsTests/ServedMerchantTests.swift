@@ -1,4 +1,5 @@
 import Foundation
+import MerchantWire
 import Store
 import StoreServer
 import TestSupport
@@ -102,6 +103,12 @@ struct ServedMerchantTests {
                 #expect(first.status == 200, "\(String(decoding: first.body, as: UTF8.self))")
                 let second = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
                 #expect(first.body == second.body)
+                let answer = try JSONDecoder().decode(RedemptionAnswer.self, from: Data(first.body))
+                let id = try #require(answer.redeemed.first).transactionID
+                for line in ["transaction \(id) --app com.example.app", "transaction \(id)"] {
+                    let shown = try await merchant(line)
+                    #expect(shown.output.contains("/t/\(id)") && shown.output.contains("grant"), "\(shown.all)")
+                }
                 let balances = try await ask(serve, "/v1/balances", token: token)
                 #expect(String(decoding: balances.body, as: UTF8.self).contains(#""amount":20"#))
                 let check = try await merchant("check")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Merchant
 import MerchantWire
+import StoreWire
 
 extension MerchantCommand {
     /// The options of a list that is shown a page at a time.
@@ -56,8 +57,11 @@ extension MerchantCommand {
 
     struct Redemptions: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the purchases that users have redeemed, the last redeemed first.",
+            abstract: "List the purchases that users have redeemed.",
             discussion: """
+                A user's purchases are listed by the time of their redemption, the last first. Those of all users are listed by their keys: of \
+                each store, environment, app and kind, the newest purchase first.
+
                   cornerstore merchant redemptions
                   cornerstore merchant redemptions ann --limit 10 --json
                 """)
@@ -75,19 +79,68 @@ extension MerchantCommand {
         func run() async throws {
             let (user, before, limit) = (user, before, page.limit)
             let list = try await place.withMerchant {
-                try await $0.redemptions(of: user.map { UserID($0) }, before: before, limit: limit)
+                guard let user else { return try await $0.redemptions(before: before, limit: limit) }
+                return try await $0.redemptions(of: UserID(user), before: before, limit: limit)
             }
             try Console.current.report(list, json: output.json) { style in
-                guard !list.redemptions.isEmpty else { return "No redeemed purchases." }
-                return Table(
-                    heading: ["redeemed", "user", "product", "quantity", "state", "ends", "purchase"],
-                    rows: list.redemptions.map {
+                let more = PageOptions.more("--before", list.next, style)
+                guard !list.redemptions.isEmpty else { return "No redeemed purchases." + more }
+                return Self.table(list.redemptions).text(style) + more
+            }
+        }
+
+        static func table(_ redemptions: [RedemptionRecord]) -> Table {
+            Table(
+                heading: ["redeemed", "user", "product", "quantity", "state", "ends", "purchase"],
+                rows: redemptions.map {
+                    [
+                        Moment.text($0.redeemedAt), $0.userID.rawValue, $0.productID.rawValue, "\($0.quantity)",
+                        $0.state.rawValue, $0.expiresAt.map(Moment.text) ?? "", $0.purchase,
+                    ]
+                })
+        }
+    }
+
+    struct Transaction: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the redemptions and ledger entries of a store's transaction.",
+            discussion: """
+                A restored purchase and a subscription's period are found by their original transaction.
+
+                  cornerstore merchant transaction 2000001234567890
+                  cornerstore merchant transaction 2000001234567891 --original 2000001234567890 --app com.example.books
+                """)
+
+        @Argument(help: "The transaction's id.")
+        var id: String
+        @Option(help: ArgumentHelp("The id of the original transaction.", valueName: "id"))
+        var original: String?
+        @Option(
+            help: ArgumentHelp("The app. The default is all apps that have products.", valueName: "bundle-id"))
+        var app: String?
+        @OptionGroup var place: PlaceOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let (id, original, app) = (id, original, app)
+            let report = try await place.withMerchant {
+                try await $0.transaction(id, original: original, in: app.map { BundleID($0) })
+            }
+            try Console.current.report(report, json: output.json) { style in
+                guard !report.redemptions.isEmpty else { return "Nobody has redeemed this transaction." }
+                var text = Redemptions.table(report.redemptions).text(style)
+                guard !report.entries.isEmpty else { return text }
+                text += "\n\n"
+                text += Table(
+                    heading: ["booked", "user", "currency", "kind", "amount", "balance"],
+                    rows: report.entries.map {
                         [
-                            Moment.text($0.redeemedAt), $0.userID.rawValue, $0.productID.rawValue, "\($0.quantity)",
-                            $0.state.rawValue, $0.expiresAt.map(Moment.text) ?? "", $0.purchase,
+                            Moment.text($0.entry.createdAt), $0.userID.rawValue, $0.currency.rawValue,
+                            $0.entry.kind.rawValue, "\($0.entry.amount)", "\($0.entry.balance)",
                         ]
                     }
-                ).text(style) + PageOptions.more("--before", list.next, style)
+                ).text(style)
+                return text
             }
         }
     }

@@ -9,6 +9,7 @@ extension MerchantCommand.Webhooks {
             discussion: """
                   cornerstore merchant webhooks list
                   cornerstore merchant webhooks list --state delivered --limit 200 --json
+                  cornerstore merchant webhooks list --purchase KEY
                 """)
 
         @Option(
@@ -16,6 +17,11 @@ extension MerchantCommand.Webhooks {
                 "The only state to list: \(WebhookState.allCases.map(\.rawValue).joined(separator: ", ")).",
                 valueName: "state"))
         var state: WebhookState?
+        @Option(
+            help: ArgumentHelp(
+                "The only purchase to list the events of, by its key in the books (“merchant transaction”).",
+                valueName: "key"))
+        var purchase: String?
         @Option(help: ArgumentHelp("Show only events before this one.", valueName: "event"))
         var before: String?
         @OptionGroup var page: MerchantCommand.PageOptions
@@ -23,9 +29,9 @@ extension MerchantCommand.Webhooks {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let (state, before, limit) = (state, before, page.limit)
+            let (state, purchase, before, limit) = (state, purchase, before, page.limit)
             let list = try await place.withMerchant {
-                try await $0.webhookEvents(state, before: before, limit: limit)
+                try await $0.webhookEvents(state, about: purchase, before: before, limit: limit)
             }
             try Console.current.report(list, json: output.json) { style in
                 let more = MerchantCommand.PageOptions.more("--before", list.next, style)

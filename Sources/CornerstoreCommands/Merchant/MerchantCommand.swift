@@ -21,7 +21,9 @@ struct MerchantCommand: AsyncParsableCommand {
             CommandGroup(name: "Products and content", subcommands: [Products.self, Content.self]),
             CommandGroup(
                 name: "Users and the ledger",
-                subcommands: [Users.self, User.self, Redemptions.self, History.self, Adjust.self, Check.self]),
+                subcommands: [
+                    Users.self, User.self, Redemptions.self, Transaction.self, History.self, Adjust.self, Check.self,
+                ]),
             CommandGroup(name: "Operation", subcommands: [Webhooks.self, Backup.self, Restore.self]),
         ])
 

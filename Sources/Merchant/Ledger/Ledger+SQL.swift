@@ -92,6 +92,22 @@ extension Ledger {
             .map { try LedgerEntry($0) }
     }
 
+    /// Returns the entries of a purchase among the newest 20,000 of an account, oldest first.
+    /// - Parameter reference: the purchase's redemption key.
+    static func entries(
+        of reference: String, _ user: UserID, _ currency: CurrencyID, _ connection: Connection
+    ) throws -> [LedgerEntry] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM ledger_entries
+            WHERE user_id = $1 AND currency = $2 AND reference = $3 AND kind <> 'spend' AND kind <> 'adjustment'
+                AND entry > (SELECT coalesce(max(entry), 0) FROM ledger_entries WHERE user_id = $1 AND currency = $2)
+                    - 20000
+            ORDER BY entry LIMIT 100
+            """, [user.rawValue, currency.rawValue, reference]
+        ).map { try LedgerEntry($0) }
+    }
+
     /// Returns the credits of a purchase that have expired.
     /// - Parameter reference: the purchase's redemption key.
     static func expired(

@@ -3,7 +3,7 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// The most names that a page looks at.
+    /// The most names or purchases that a page looks at.
     private static let namesLookedAt = 1_000
 
     /// Returns a page of the users who have ledger entries, rights or redeemed purchases, by name. Reads a few rows for
@@ -49,22 +49,54 @@ extension Merchant {
         }
     }
 
-    /// Returns a page of redeemed purchases, the last redeemed first.
+    /// Returns a page of the purchases that all users have redeemed, by the purchase's key, the highest first: of each
+    /// store, environment, app and kind, the newest purchase first. A list by the time of the redemption would cost
+    /// each redemption an index.
+    ///
+    /// A page looks at 1,000 purchases, also those that nobody has redeemed, and may be short although there are more.
     /// - Parameters:
-    ///   - user: the only user whose purchases are listed; nil for all.
+    ///   - before: ``RedemptionRecordList/next`` of the previous page; nil for the first page.
+    ///   - limit: the most purchases, 1 to ``MerchantLimits/page``.
+    /// - Throws: ``MerchantError`` `invalid_request`.
+    public func redemptions(
+        before: String? = nil, limit: Int = MerchantLimits.usualPage
+    ) async throws -> RedemptionRecordList {
+        guard before?.utf8.contains(0) != true else { throw Self.invalidBefore }
+        let limit = min(max(limit, 1), MerchantLimits.page)
+        return try await database.read { connection in
+            var (list, last, looked) = (RedemptionRecordList(redemptions: [], next: nil), before, 0)
+            while looked < Self.namesLookedAt {
+                let rows = try RedemptionRow.records(before: last, limit: limit, connection)
+                for row in rows {
+                    looked += 1
+                    last = row.purchase
+                    if !row.userID.rawValue.isEmpty { list.redemptions.append(row) }
+                    if list.redemptions.count == limit { break }
+                }
+                guard list.redemptions.count < limit else { break }
+                guard rows.count == limit else { return list }
+            }
+            // Another page follows if there is another purchase.
+            if try !RedemptionRow.records(before: last, limit: 1, connection).isEmpty { list.next = last }
+            return list
+        }
+    }
+
+    private static let invalidBefore = MerchantError(
+        .invalidRequest, "Invalid “before”. Expected the “next” of the page before.")
+
+    /// Returns a page of a user's redeemed purchases, the last redeemed first.
+    /// - Parameters:
     ///   - before: ``RedemptionRecordList/next`` of the previous page; nil for the first page.
     ///   - limit: the most purchases, 1 to ``MerchantLimits/page``.
     /// - Throws: ``MerchantError`` `invalid_request`, `name_not_normalized`.
     public func redemptions(
-        of user: UserID? = nil, before: String? = nil, limit: Int = MerchantLimits.usualPage
+        of user: UserID, before: String? = nil, limit: Int = MerchantLimits.usualPage
     ) async throws -> RedemptionRecordList {
-        if let user { try Self.checkName(user.rawValue) }
+        try Self.checkName(user.rawValue)
         let limit = min(max(limit, 1), MerchantLimits.page)
         let cursor = try before.map { text in
-            guard let cursor = RedemptionCursor(text) else {
-                throw MerchantError(
-                    .invalidRequest, "Invalid “before”. Expected the “next” of the page before.")
-            }
+            guard let cursor = RedemptionCursor(text) else { throw Self.invalidBefore }
             return cursor
         }
         var records = try await database.read {
@@ -77,7 +109,7 @@ extension Merchant {
     }
 }
 
-/// A place in a list of redeemed purchases.
+/// A place in the list of a user's redeemed purchases.
 struct RedemptionCursor: Sendable, Equatable {
     var redeemedAt: Int64
     var key: String

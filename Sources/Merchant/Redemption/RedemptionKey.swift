@@ -84,8 +84,21 @@ struct RedemptionKey: Hashable, Sendable {
     /// The largest number of users who may share one purchase.
     static let mostPlaces = 6
 
+    /// The beginning of the keys of an app's purchases from a store.
+    static func scope(_ anchor: String, _ environment: StoreEnvironment, _ bundleID: BundleID) -> String {
+        anchor + "/" + (environment == .production ? "P/" : "S/") + bundleID.rawValue + "/"
+    }
+
+    /// The keys under which a transaction may have been redeemed, except as a period of a subscription.
+    static func keys(of transactionID: String, _ original: String, in scope: String) -> [String] {
+        [scope + "t/" + transactionID] + RedemptionKey(text: scope + "o/" + original).places(mostPlaces)
+    }
+
+    /// The beginning of the keys of a subscription's periods.
+    static func periods(of original: String, in scope: String) -> String { scope + "p/" + original + "/" }
+
     private static func scope(_ purchase: VerifiedPurchase) -> String {
-        purchase.anchor + "/" + (purchase.environment == .production ? "P/" : "S/") + purchase.bundleID.rawValue + "/"
+        scope(purchase.anchor, purchase.environment, purchase.bundleID)
     }
 
     /// The identifier of a period. The store numbers periods and keeps the number when a period is restored or

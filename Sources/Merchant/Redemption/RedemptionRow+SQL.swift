@@ -49,28 +49,79 @@ extension RedemptionRow {
         redeemed_at, expires_at, superseded_at, state, taken_back
         """
 
-    /// Returns the purchases that a user or all users have redeemed, the last redeemed first.
+    /// Returns the purchases that a user has redeemed, the last redeemed first.
     static func records(
-        of user: UserID?, before cursor: RedemptionCursor?, limit: Int, _ connection: Connection
+        of user: UserID, before cursor: RedemptionCursor?, limit: Int, _ connection: Connection
     ) throws -> [RedemptionRecord] {
-        let place: [any SQLConvertible] = [cursor?.redeemedAt ?? Int64.max, cursor?.key ?? "", limit]
-        let rows =
-            if let user {
-                try connection.query(
-                    """
-                    SELECT \(recordColumns) FROM redemptions
-                    WHERE (redeemed_at, redemption_key) < ($1, $2) AND user_id = $4
-                    ORDER BY redeemed_at DESC, redemption_key DESC LIMIT $3
-                    """, place + [user.rawValue])
-            } else {
-                try connection.query(
-                    """
-                    SELECT \(recordColumns) FROM redemptions
-                    WHERE (redeemed_at, redemption_key) < ($1, $2) AND user_id <> ''
-                    ORDER BY redeemed_at DESC, redemption_key DESC LIMIT $3
-                    """, place)
-            }
-        return try rows.map { try record($0) }
+        try connection.query(
+            """
+            SELECT \(recordColumns) FROM redemptions
+            WHERE (redeemed_at, redemption_key) < ($1, $2) AND user_id = $4
+            ORDER BY redeemed_at DESC, redemption_key DESC LIMIT $3
+            """, [cursor?.redeemedAt ?? Int64.max, cursor?.key ?? "", limit, user.rawValue]
+        ).map { try record($0) }
+    }
+
+    /// Returns purchases by their key, the highest first, whether or not a user has redeemed them.
+    /// - Parameter key: the key before which the list begins; nil for the first page.
+    /// - Returns: the purchases. The user of one that nobody has redeemed is empty.
+    static func records(before key: String?, limit: Int, _ connection: Connection) throws -> [RedemptionRecord] {
+        let (range, bound): (String, [any SQLConvertible]) = key.map { ("redemption_key < $2", [$0]) } ?? ("true", [])
+        return try connection.query(
+            """
+            SELECT \(recordColumns) FROM redemptions WHERE \(range) ORDER BY redemption_key DESC LIMIT $1
+            """, [limit] + bound
+        ).map { try record($0) }
+    }
+
+    /// The stores of the redemptions, as their keys name them; at most 100.
+    static func anchors(_ connection: Connection) throws -> [String] {
+        var anchors: [String] = []
+        var after = ""
+        // One look-up for each store.
+        while anchors.count < 100,
+            let key = try connection.queryOne(
+                "SELECT min(redemption_key) FROM redemptions WHERE redemption_key > $1", [after])?.optionalString(0)
+        {
+            let anchor = String(key.prefix { $0 != "/" })
+            guard !anchors.contains(anchor) else { break }
+            anchors.append(anchor)
+            // The character after the slash.
+            after = anchor + "0"
+        }
+        return anchors
+    }
+
+    /// Returns the redemptions of a transaction's purchase.
+    /// - Parameters:
+    ///   - original: the original transaction.
+    ///   - scope: the beginning of the keys.
+    static func purchases(
+        _ transactionID: String, _ original: String, in scope: String, _ connection: Connection
+    ) throws -> [RedeemedPurchase] {
+        let keys = RedemptionKey.keys(of: transactionID, original, in: scope)
+        let places = keys.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        let redeemed = try connection.query(
+            """
+            SELECT \(recordColumns), credited_user, credits FROM redemptions
+            WHERE redemption_key IN (\(places)) AND user_id <> '' ORDER BY redemption_key
+            """, keys)
+        let first = RedemptionKey.periods(of: original, in: scope)
+        let periods = try connection.query(
+            """
+            SELECT \(recordColumns), credited_user, credits FROM redemptions
+            WHERE redemption_key > $1 AND redemption_key < $2 AND transaction_id = $3 AND user_id <> ''
+            ORDER BY redemption_key LIMIT 50
+            """, [first, String(first.dropLast()) + "0", transactionID])
+        return try (redeemed + periods).map { row in
+            let record = try record(row)
+            let credits = try row.optionalString(14).map { try ProductCatalog.grants($0) } ?? record.grants
+            var currencies = Set(record.takenBack.map(\.currency))
+            for case .credits(let currency, _, _) in credits { currencies.insert(currency) }
+            return RedeemedPurchase(
+                record: record, creditedUser: try row.optionalString(13).map { UserID($0) } ?? record.userID,
+                currencies: currencies)
+        }
     }
 
     private static func record(_ row: Row) throws -> RedemptionRecord {

@@ -19,6 +19,7 @@ public enum MerchantSchema {
         Migration(8, "periods of subscriptions", subscriptionPeriods),
         Migration(9, "kept webhooks", KeptWebhooksSchema.statements),
         Migration(10, "lists of redemptions", redemptionLists),
+        Migration(11, "redemptions listed by their key", ["DROP INDEX redemptions_by_time"]),
     ]
 
     private static let products = [
@@ -183,7 +184,8 @@ public enum MerchantSchema {
         """,
     ]
 
-    /// Lists a user's purchases, and those of all users, by the time of their redemption.
+    /// Lists a user's purchases, and those of all users, by the time of their redemption. The next migration drops the
+    /// second index: each redemption paid for it, and the list of all users does without.
     private static let redemptionLists = [
         "CREATE INDEX redemptions_of_user ON redemptions (user_id, redeemed_at, redemption_key)",
         "CREATE INDEX redemptions_by_time ON redemptions (redeemed_at, redemption_key) WHERE user_id <> ''",

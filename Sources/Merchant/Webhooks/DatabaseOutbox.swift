@@ -159,27 +159,33 @@ extension Merchant {
     public static let webhooksKeptFor: Int64 = 7 * 86_400_000
     /// The most delivered events that are kept.
     public static let deliveredWebhooksKept = 10_000
-    /// The most events that a list of one state looks at.
+    /// The most events that a list of one state or purchase looks at.
     static let webhooksLookedAt = 20_000
 
     private static let summaryColumns = "event_id, type, state, created_at, attempts, reason, due_at, settled_at"
 
     /// Returns a page of events, newest first.
     /// - Parameters:
-    ///   - state: the only state to list; nil for all. A page of one state looks at 20,000 events at most, so that it
-    ///     may be short or empty although there are more.
+    ///   - state: the only state to list; nil for all.
+    ///   - purchase: the only purchase to list the events of, by its key in the books; nil for all events. A page of
+    ///     one state or purchase looks at 20,000 events at most, so that it may be short or empty although there are
+    ///     more.
     ///   - before: ``WebhookEventList/next`` of the previous page; nil for the first page.
     ///   - limit: the most events, 1 to ``MerchantLimits/page``.
-    /// - Throws: ``MerchantError`` `invalid_request` for a `before` that contains NUL.
+    /// - Throws: ``MerchantError`` `invalid_request` for a `before` or a purchase that contains NUL.
     public func webhookEvents(
-        _ state: WebhookState? = nil, before: String? = nil, limit: Int = MerchantLimits.usualPage
+        _ state: WebhookState? = nil, about purchase: String? = nil, before: String? = nil,
+        limit: Int = MerchantLimits.usualPage
     ) async throws -> WebhookEventList {
-        guard before?.utf8.contains(0) != true else {
-            throw MerchantError(.invalidRequest, "Invalid “before”. Expected the “next” of the page before.")
+        guard before?.utf8.contains(0) != true, purchase?.utf8.contains(0) != true else {
+            throw MerchantError(
+                .invalidRequest,
+                "Invalid “before” or “purchase”. Expected the “next” of the page before, and a purchase's key.")
         }
+        let member = try purchase.map { try MerchantEvent.member(purchase: $0) }
         let limit = min(max(limit, 1), MerchantLimits.page)
         return try await database.read { connection in
-            guard let state else {
+            guard state != nil || member != nil else {
                 let (range, bound) = Self.range(before, 2)
                 let rows = try connection.query(
                     """
@@ -192,12 +198,16 @@ extension Merchant {
             let last = try connection.queryOne(
                 "SELECT event_id FROM webhook_events WHERE \(range) ORDER BY event_id DESC LIMIT 1 OFFSET $1",
                 [Self.webhooksLookedAt - 1] + bound)?.string(0)
-            let (wholeRange, wholeBound) = Self.range(before, 4)
+            let (wholeRange, wholeBound) = Self.range(before, 5)
+            let selection: [any SQLConvertible] = [state?.rawValue, member, last ?? "", limit + 1]
+            // `replace` compares bytes in both databases, without patterns.
             let rows = try connection.query(
                 """
                 SELECT \(Self.summaryColumns) FROM webhook_events
-                WHERE state = $1 AND event_id >= $2 AND \(wholeRange) ORDER BY event_id DESC LIMIT $3
-                """, [state.rawValue, last ?? "", limit + 1] + wholeBound)
+                WHERE (CAST($1 AS TEXT) IS NULL OR state = $1)
+                    AND (CAST($2 AS TEXT) IS NULL OR replace(body, CAST($2 AS TEXT), '') <> body)
+                    AND event_id >= $3 AND \(wholeRange) ORDER BY event_id DESC LIMIT $4
+                """, selection + wholeBound)
             return try Self.page(rows, limit, orElse: last)
         }
     }

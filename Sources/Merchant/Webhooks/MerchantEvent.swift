@@ -60,6 +60,11 @@ enum MerchantEvent {
             as: UTF8.self)
     }
 
+    /// The member by which a body names its purchase.
+    static func member(purchase: String) throws -> String {
+        "\"purchase\":" + String(decoding: try JSONEncoder.compact.encode(purchase), as: UTF8.self)
+    }
+
     fileprivate var data: EventData {
         switch self {
         case .redeemed(let plan, let user):

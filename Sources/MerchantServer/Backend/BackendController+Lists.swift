@@ -5,7 +5,7 @@ import Merchant
 import MerchantWire
 import StoreWire
 
-/// Lists of users, redeemed purchases and webhook events, a page at a time.
+/// Lists of users, redeemed purchases and webhook events, a page at a time, and one transaction.
 extension BackendController {
     func addLists(to router: Router<MerchantRequestContext>) {
         add(.users(), to: router) { [merchant] request, _ in
@@ -24,6 +24,13 @@ extension BackendController {
         add(.adminRedemptions(), to: router) { [merchant] request, _ in
             try .json(try await merchant.redemptions(before: request.before, limit: try request.pageLimit()))
         }
+        add(.transaction(""), to: router) { [merchant] request, context in
+            let query = request.uri.queryParameters
+            return try .json(
+                try await merchant.transaction(
+                    try context.parameter("transaction"), original: query["original"].map(String.init),
+                    in: query["bundle"].map { BundleID(String($0)) }))
+        }
         add(.webhookEvents(), to: router) { [merchant] request, _ in
             let state = try request.uri.queryParameters["state"].map { text in
                 guard let state = WebhookState(rawValue: String(text)) else {
@@ -33,7 +40,9 @@ extension BackendController {
                 return state
             }
             return try .json(
-                try await merchant.webhookEvents(state, before: request.before, limit: try request.pageLimit()))
+                try await merchant.webhookEvents(
+                    state, about: request.uri.queryParameters["purchase"].map(String.init), before: request.before,
+                    limit: try request.pageLimit()))
         }
         add(.webhookEvent(""), to: router) { [merchant] _, context in
             try .json(try await merchant.webhookEvent(try context.parameter("event")))

@@ -31,7 +31,16 @@ struct AdminListTests {
             #expect(older.redemptions.map(\.userID) == ["ann"] && older.next == nil)
             let anns = try await merchant.send(.userRedemptions("ann"), as: key).decoded(RedemptionRecordList.self)
             #expect(anns == older)
-            for path in ["users?limit=0", "users?limit=201", "users?limit=x", "redemptions?before=x", "users?after="] {
+            let report = try await merchant.send(.transaction("2000000000000001"), as: key)
+                .decoded(TransactionReport.self)
+            #expect(report.redemptions == all.redemptions && report.entries.map(\.userID) == ["bob"])
+            let other = try await merchant.send(.transaction("2000000000000001", bundle: "com.example.other"), as: key)
+            #expect(try other.decoded(TransactionReport.self) == TransactionReport(redemptions: [], entries: []))
+            for path in [
+                "users?limit=0", "users?limit=201", "users?limit=x", "users/ann/redemptions?before=x",
+                "redemptions?before=%00", "users?after=",
+                "transactions/%00", "transactions/1?original=", "webhooks/events?purchase=%00",
+            ] {
                 let reply = try await HTTPReply("GET", "\(merchant.address)/admin/v1/\(path)", token: key)
                 #expect(reply.status == 400, "\(path)")
             }

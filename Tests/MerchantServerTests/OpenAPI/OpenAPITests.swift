@@ -150,6 +150,11 @@ struct OpenAPITests {
                     ], next: "2-p")
             ),
             (
+                "TransactionReport",
+                TransactionReport(
+                    redemptions: [], entries: [PurchaseEntry(userID: "ann", currency: "gems", entry: entry)])
+            ),
+            (
                 "APIKeyList",
                 APIKeyList(keys: [APIKeyDescription(name: "n", scopes: ["users"], createdAt: 1, revokedAt: 2)])
             ),
