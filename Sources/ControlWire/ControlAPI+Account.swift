@@ -21,11 +21,14 @@ extension ControlAPI {
         public var priceIncreases: [PriceIncrease]
         /// The codes that the account redeemed, newest first, among the newest 20,000 of the store; at most 200.
         public var codes: [Code]
+        /// The newest deliveries to devices that restored the account's transactions; at most 200.
+        public var restored: [RestoredDelivery]
 
         /// Creates the details of an account.
         public init(
             account: Account, devices: [Device], owned: [OwnedProduct], items: [Transaction],
-            unfinished: [Transaction], promotions: [WaitingPromotion], priceIncreases: [PriceIncrease], codes: [Code]
+            unfinished: [Transaction], promotions: [WaitingPromotion], priceIncreases: [PriceIncrease],
+            codes: [Code], restored: [RestoredDelivery] = []
         ) {
             self.account = account
             self.devices = devices
@@ -35,6 +38,7 @@ extension ControlAPI {
             self.promotions = promotions
             self.priceIncreases = priceIncreases
             self.codes = codes
+            self.restored = restored
         }
     }
 

@@ -77,6 +77,8 @@ extension ControlAPI {
     public struct RestoredDelivery: Codable, Sendable, Equatable {
         /// The delivery's own transaction identifier.
         public var transactionId: String
+        /// The transaction that was restored.
+        public var sourceTransactionId: String
         /// The identifier of the device.
         public var deviceId: String
         /// The date of the delivery.
@@ -85,8 +87,12 @@ extension ControlAPI {
         public var finishedDate: String?
 
         /// Creates a delivery.
-        public init(transactionId: String, deviceId: String, restoredDate: String, finishedDate: String? = nil) {
+        public init(
+            transactionId: String, sourceTransactionId: String, deviceId: String, restoredDate: String,
+            finishedDate: String? = nil
+        ) {
             self.transactionId = transactionId
+            self.sourceTransactionId = sourceTransactionId
             self.deviceId = deviceId
             self.restoredDate = restoredDate
             self.finishedDate = finishedDate

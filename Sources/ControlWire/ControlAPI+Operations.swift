@@ -139,11 +139,14 @@ extension ControlAPI {
         public var needsAdminToken: Bool
         /// The limits by name, in bytes, seconds or numbers as the name says.
         public var limits: [String: Int]
+        /// The rates by name: `signInsOfAddress` and `signInsOfAccount` (failed ones), `searchesOfAddress`. A rate that
+        /// is missing is not limited. Nil from an older server.
+        public var rates: [String: Rate]?
 
         /// Creates settings.
         public init(
             version: String, addresses: [String: String], database: String, dataDirectory: String, roots: [Root],
-            node: Int, needsAdminToken: Bool, limits: [String: Int]
+            node: Int, needsAdminToken: Bool, limits: [String: Int], rates: [String: Rate]? = nil
         ) {
             self.version = version
             self.addresses = addresses
@@ -153,6 +156,21 @@ extension ControlAPI {
             self.node = node
             self.needsAdminToken = needsAdminToken
             self.limits = limits
+            self.rates = rates
+        }
+    }
+
+    /// A rate of requests.
+    public struct Rate: Codable, Sendable, Equatable {
+        /// The number of requests at once.
+        public var burst: Double
+        /// The number of requests a second over a longer time.
+        public var perSecond: Double
+
+        /// Creates a rate.
+        public init(burst: Double, perSecond: Double) {
+            self.burst = burst
+            self.perSecond = perSecond
         }
     }
 

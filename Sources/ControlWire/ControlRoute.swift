@@ -170,8 +170,9 @@ public enum ControlRoute: Sendable, Hashable {
     case settings
     /// Shows the password of the sandbox tester that the first start created: ``ControlAPI/TesterPassword``.
     case revealTester
-    /// Lists the changes that operators made, newest first: ``ControlAPI/AuditEntry``. `before` is a number.
-    case audit(before: Int64? = nil, limit: Int? = nil)
+    /// Lists the changes that operators made, of all subjects or of one, newest first: ``ControlAPI/AuditEntry``.
+    /// `before` is a number.
+    case audit(subject: String? = nil, before: Int64? = nil, limit: Int? = nil)
     /// The managed catalog.
     case managed(ManagedRoute)
 
@@ -215,6 +216,8 @@ public enum ControlRoute: Sendable, Hashable {
         case after
         /// In a query: the transaction, attempt or number before which the list begins.
         case before
+        /// In a query: the subject of an operator's change.
+        case subject
         /// In a path or a query: an app's bundle identifier.
         case bundle
         /// In a query: a product's identifier.
@@ -399,10 +402,12 @@ public enum ControlRoute: Sendable, Hashable {
                 query: [(.before, before.map(String.init)), (.limit, limit.map(String.init))])
         case .settings: Line(.get, "/control/v1/settings")
         case .revealTester: Line(.post, "/control/v1/sandbox-tester")
-        case .audit(let before, let limit):
+        case .audit(let subject, let before, let limit):
             Line(
                 .get, "/control/v1/audit",
-                query: [(.before, before.map(String.init)), (.limit, limit.map(String.init))])
+                query: [
+                    (.subject, subject), (.before, before.map(String.init)), (.limit, limit.map(String.init)),
+                ])
         case .managed(let route): Line(route.method, route.template)
         case .sheet(let route): Line(route.method, route.template)
         }

@@ -207,6 +207,7 @@ import Testing
             let settings = try await server.control("GET", ControlRoute.settings.path)
             let decoded = try settings.decoded(ControlAPI.Settings.self)
             #expect(decoded.addresses["sandbox"] == server.addresses.sandbox && decoded.database == "SQLite")
+            #expect(decoded.rates?["signInsOfAccount"] == ControlAPI.Rate(burst: 20, perSecond: 0.2))
             #expect(decoded.roots.map(\.name) == ["receipts", "jws"] && decoded.roots[0].sha256.count == 64)
             #expect(!settings.text.contains(app.sharedSecret) && !settings.text.contains(tester.password))
             let reveal = ControlRoute.revealSecret(bundle: RunningServer.bundleID.rawValue).path

@@ -48,6 +48,14 @@ extension AccountCommand {
                             }, style)
                     ),
                     (
+                        "Restored",
+                        Self.table(
+                            ["transaction", "device", "restored", "finished"],
+                            detail.restored.map {
+                                [$0.sourceTransactionId, $0.deviceId, $0.restoredDate, $0.finishedDate ?? ""]
+                            }, style)
+                    ),
+                    (
                         "Codes",
                         Self.table(
                             ["code", "product"], detail.codes.map { [$0.code, $0.productId] }, style)

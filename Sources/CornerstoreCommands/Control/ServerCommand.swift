@@ -36,7 +36,7 @@ struct ServerCommand: AsyncParsableCommand {
 
     struct Settings: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show addresses, root certificates, database and limits.")
+            abstract: "Show addresses, root certificates, database, limits and rates.")
         @OptionGroup var options: Options
 
         func run() async throws {
@@ -51,6 +51,9 @@ struct ServerCommand: AsyncParsableCommand {
                 fields.append(("admin token", settings.needsAdminToken ? "needed" : "not needed"))
                 for (name, limit) in settings.limits.sorted(by: { $0.key < $1.key }) {
                     fields.append((name, "\(limit)"))
+                }
+                for (name, rate) in (settings.rates ?? [:]).sorted(by: { $0.key < $1.key }) {
+                    fields.append((name, "\(rate.perSecond) a second, \(rate.burst) at once"))
                 }
                 return Table.fields(fields, style)
             }
@@ -103,12 +106,16 @@ struct ServerCommand: AsyncParsableCommand {
     struct Audit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the changes that operators made, newest first.")
+        @Option(
+            help: ArgumentHelp(
+                "List only changes of this subject, such as an account's address.", valueName: "subject"))
+        var subject: String?
         @OptionGroup var list: ListOptions
         @OptionGroup var options: Options
 
         func run() async throws {
             let entries: [ControlAPI.AuditEntry] = try await options.control.client().send(
-                .audit(before: list.before, limit: list.limit))
+                .audit(subject: subject, before: list.before, limit: list.limit))
             try Console.current.report(entries, json: options.output.json) { style in
                 guard !entries.isEmpty else { return "No changes in the last seven days." }
                 return Table(

@@ -77,16 +77,19 @@ public struct AuditLog: Sendable {
 
     /// Returns the newest entries.
     /// - Parameters:
+    ///   - subject: the only subject whose changes are listed; nil for all.
     ///   - number: the entry before which the list begins; nil for the newest.
     ///   - limit: the most entries, 1 to 1,000.
     /// - Throws: ``DatabaseError``.
-    public func list(before number: Int64?, limit: Int) async throws -> [RecordedAuditEntry] {
+    public func list(of subject: String? = nil, before number: Int64?, limit: Int) async throws -> [RecordedAuditEntry]
+    {
         try await database.read { connection in
             try connection.query(
                 """
                 SELECT number, changed_at, operator_name, environment, operation, subject, state_before, state_after
-                FROM operator_changes WHERE number < $1 ORDER BY number DESC LIMIT $2
-                """, [number ?? Int64.max, min(max(limit, 1), 1_000)]
+                FROM operator_changes WHERE number < $1 AND (CAST($3 AS TEXT) IS NULL OR subject = $3)
+                ORDER BY number DESC LIMIT $2
+                """, [number ?? Int64.max, min(max(limit, 1), 1_000), subject]
             ).map { row in
                 RecordedAuditEntry(
                     number: try row.int64(0), date: try row.int64(1),

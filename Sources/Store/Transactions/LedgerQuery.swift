@@ -127,6 +127,8 @@ public struct LedgerEntry: Sendable {
 public struct RestoredDelivery: Sendable, Equatable {
     /// The delivery's own identifier.
     public var transactionID: TransactionID
+    /// The transaction that was restored.
+    public var sourceID: TransactionID
     /// The device.
     public var deviceID: String
     /// When the transaction was restored, in milliseconds since 1970.
@@ -152,6 +154,14 @@ extension Store {
                 rows.filter { row in floor.map { row.transactionID >= $0 } ?? true }
                     .sorted { $0.transactionID > $1.transactionID },
                 limit: query.limit, floor: floor, id: \.transactionID)
+        }
+    }
+
+    /// Returns the newest deliveries to devices that restored an account's transactions, at most ``mostRelated``.
+    /// - Throws: ``DatabaseError``.
+    public func restores(of account: Account, limit: Int) async throws -> [RestoredDelivery] {
+        try await database.read {
+            try RestoredTransactions.newest(of: account.accountID, limit: min(limit, Self.mostRelated), $0)
         }
     }
 

@@ -119,20 +119,37 @@ enum RestoredTransactions {
         ).map { TransactionID(rawValue: try $0.int64(0)) }
     }
 
+    private static let deliveryColumns = "transaction_id, source_transaction_id, device_id, restored_at, finished_at"
+
     /// The deliveries of a transaction to all devices, newest first.
     static func deliveries(
         of source: Transaction, limit: Int, _ connection: Connection
     ) throws -> [RestoredDelivery] {
         try connection.query(
             """
-            SELECT transaction_id, device_id, restored_at, finished_at FROM restored_transactions
+            SELECT \(deliveryColumns) FROM restored_transactions
             WHERE account_id = $1 AND source_transaction_id = $2 ORDER BY transaction_id DESC LIMIT $3
             """, [source.accountID.rawValue, source.transactionID.rawValue, limit]
-        ).map { row in
-            RestoredDelivery(
-                transactionID: TransactionID(rawValue: try row.int64(0)), deviceID: try row.string(1),
-                restoredAt: try row.int64(2), finishedAt: try row.optionalInt64(3))
-        }
+        ).map { try delivery($0) }
+    }
+
+    /// The deliveries to all devices of an account, newest first.
+    static func newest(
+        of accountID: AccountID, limit: Int, _ connection: Connection
+    ) throws -> [RestoredDelivery] {
+        try connection.query(
+            """
+            SELECT \(deliveryColumns) FROM restored_transactions
+            WHERE account_id = $1 ORDER BY transaction_id DESC LIMIT $2
+            """, [accountID.rawValue, limit]
+        ).map { try delivery($0) }
+    }
+
+    private static func delivery(_ row: Row) throws -> RestoredDelivery {
+        RestoredDelivery(
+            transactionID: TransactionID(rawValue: try row.int64(0)),
+            sourceID: TransactionID(rawValue: try row.int64(1)), deviceID: try row.string(2),
+            restoredAt: try row.int64(3), finishedAt: try row.optionalInt64(4))
     }
 
     /// Deletes all deliveries to an account's devices.

@@ -1,6 +1,7 @@
 import ControlWire
 import Foundation
 import Hummingbird
+import ServerSupport
 import StoreReceipts
 import Synchronization
 
@@ -33,6 +34,10 @@ extension ControlAPI.Settings {
             "eventStreams": EventPlaces.most, "loggedRequests": RequestLog.most,
         ]
         numbers["connectionsPerAddress"] = limits.connectionsPerAddress
+        var rates: [String: ControlAPI.Rate] = [:]
+        rates["signInsOfAddress"] = configuration.signInRates.map { ControlAPI.Rate($0.address) }
+        rates["signInsOfAccount"] = configuration.signInRates.map { ControlAPI.Rate($0.account) }
+        rates["searchesOfAddress"] = configuration.searchRate.map { ControlAPI.Rate($0) }
         var urls: [String: String] = [:]
         if let addresses {
             urls = [
@@ -49,8 +54,13 @@ extension ControlAPI.Settings {
                 ControlAPI.Root(name: "receipts", authority.receiptRoot),
                 ControlAPI.Root(name: "jws", authority.jwsRoot),
             ],
-            node: configuration.node, needsAdminToken: configuration.adminToken != nil, limits: numbers)
+            node: configuration.node, needsAdminToken: configuration.adminToken != nil, limits: numbers,
+            rates: rates)
     }
+}
+
+extension ControlAPI.Rate {
+    fileprivate init(_ rate: TokenRate) { self.init(burst: rate.burst, perSecond: rate.perSecond) }
 }
 
 /// The addresses of the running server. They are known once the ports are open.

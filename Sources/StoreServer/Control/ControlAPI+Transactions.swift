@@ -78,7 +78,8 @@ extension ControlAPI.TransactionDetail {
 extension ControlAPI.RestoredDelivery {
     init(_ delivery: RestoredDelivery) {
         self.init(
-            transactionId: delivery.transactionID.description, deviceId: delivery.deviceID,
+            transactionId: delivery.transactionID.description, sourceTransactionId: delivery.sourceID.description,
+            deviceId: delivery.deviceID,
             restoredDate: ControlAPI.text(delivery.restoredAt), finishedDate: delivery.finishedAt.map(ControlAPI.text))
     }
 }

@@ -126,7 +126,9 @@ extension ControlController {
                 unfinished: try await store.ledger(unfinished).rows.map { ControlAPI.Transaction($0, catalog) },
                 promotions: try await store.promotions(of: account).map(ControlAPI.WaitingPromotion.init),
                 priceIncreases: try await store.priceIncreases(of: account).map(ControlAPI.PriceIncrease.init),
-                codes: try await store.codes(of: account).map(ControlAPI.Code.init)))
+                codes: try await store.codes(of: account).map(ControlAPI.Code.init),
+                restored: try await store.restores(of: account, limit: Self.mostInDetail)
+                    .map(ControlAPI.RestoredDelivery.init)))
     }
 
     /// The account that the path names by its e-mail address or identifier.

@@ -47,7 +47,8 @@ struct OperatorController: Sendable {
         }
         router.on(.audit()) { request, _ in
             let entries = try await desk.audit.list(
-                before: try request.number(.before), limit: try request.limit(most: 1000, usual: 100))
+                of: request.query(.subject), before: try request.number(.before),
+                limit: try request.limit(most: 1000, usual: 100))
             return try .json(entries.map(ControlAPI.AuditEntry.init))
         }
     }
