@@ -17,7 +17,7 @@ struct MerchantProcess {
     ) throws -> MerchantProcess {
         var arguments = [
             "merchant", "serve", "--data", data.path, "--products", products.path, "--allow-sandbox", "--port", "0",
-            "--no-rate-limits", "--json",
+            "--no-console", "--no-rate-limits", "--json",
         ]
         for root in roots { arguments += ["--root", root.path] }
         if let database { arguments += ["--database", database.url, "--schema", database.schema] }

@@ -31,8 +31,8 @@ public struct ConsoleConfiguration: Sendable {
 
 /// What the console asks and shows.
 public struct ConsoleBackends: Sendable {
-    /// The control port's API.
-    public var control: any APICalls
+    /// The control port's API; nil for a merchant without a store beside it.
+    public var control: (any APICalls)?
     /// The protocol ports, for buying as a customer.
     public var devices: [StoreEnvironment: any APICalls]
     /// The merchant's API; nil without a merchant.
@@ -46,7 +46,7 @@ public struct ConsoleBackends: Sendable {
 
     /// Creates backends.
     public init(
-        control: any APICalls, devices: [StoreEnvironment: any APICalls] = [:], merchant: (any APICalls)? = nil,
+        control: (any APICalls)?, devices: [StoreEnvironment: any APICalls] = [:], merchant: (any APICalls)? = nil,
         tester: @escaping @Sendable () -> ConsoleTester? = { nil },
         certificates: ConsoleCertificates = ConsoleCertificates()
     ) {

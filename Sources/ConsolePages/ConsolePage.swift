@@ -24,6 +24,8 @@ public struct ConsoleSection: ConsolePart {
     public var filter: ConsoleForm?
     /// A table.
     public var table: ConsoleTable?
+    /// What happened, the last first.
+    public var events: [ConsoleEvent] = []
     /// Forms.
     public var forms: [ConsoleForm] = []
     /// Lines to copy.

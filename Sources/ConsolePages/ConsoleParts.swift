@@ -128,6 +128,40 @@ public struct ConsoleStep: ConsolePart {
     }
 }
 
+/// Something that happened. One with steps is a group that opens.
+public struct ConsoleEvent: ConsolePart {
+    /// The instant as machines read it; nil for a gap.
+    public var time: String?
+    /// The instant as people read it.
+    public var timeText: String
+    /// How far the instant is from now.
+    public var ago: String?
+    /// What happened.
+    public var what: String
+    /// The meaning of its colour.
+    public var tone: String?
+    /// To what it happened, such as a product.
+    public var detail: String?
+    /// The address that the detail leads to. A group has none: its steps have.
+    public var link: String?
+    /// Less important words.
+    public var note: String?
+    /// Whether nothing happened for a while.
+    public var isGap = false
+    /// The steps of a group, the first one first.
+    public var steps: [ConsoleEvent] = []
+
+    /// Creates an event.
+    public init(
+        _ what: String, at time: String?, text: String = "", ago: String? = nil, detail: String? = nil,
+        link: String? = nil, note: String? = nil, tone: ConsoleTone? = nil
+    ) {
+        (self.what, self.time, timeText, self.ago) = (what, time, text, ago)
+        (self.detail, self.link, self.note) = (detail, link, note)
+        self.tone = tone?.rawValue
+    }
+}
+
 /// Lines that are copied elsewhere, such as a command.
 public struct ConsoleCode: ConsolePart {
     /// What the lines are.

@@ -86,6 +86,7 @@ public struct PageTemplates: Sendable {
         "table.mustache": PackageResources.table_mustache, "form.mustache": PackageResources.form_mustache,
         "button.mustache": PackageResources.button_mustache, "code.mustache": PackageResources.code_mustache,
         "sheet.mustache": PackageResources.sheet_mustache,
+        "timeline.mustache": PackageResources.timeline_mustache, "event.mustache": PackageResources.event_mustache,
     ]
 
     /// Parses templates.

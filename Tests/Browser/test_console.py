@@ -29,6 +29,7 @@ PAGES = {
     "managed": "/managed", "managed-app": "/managed/{managed}", "managed-product": "/managed/{managed}/{managed}.coins",
     "managed-subscription": "/managed/{managed}/{managed}.club?locale=de&offer=come-back",
     "merchant": "/merchant", "merchant-user": "/merchant/users/ann",
+    "merchant-transaction": "/merchant/transaction?id={id}",
     "content": "/content", "reviews": "/reviews", "clock": "/clock", "notifications": "/notifications",
     "inspector": "/inspector?transaction={id}", "settings": "/settings", "snippets": "/snippets",
     "preview": "/preview?storefront=DEU&language=de&account={email}",

@@ -53,6 +53,11 @@ import Testing
         table.next = x
         table.nextLabel = x
         section.table = table
+        var group = ConsoleEvent(x, at: x, text: x, ago: x, detail: x, link: x, note: x, tone: .good)
+        group.steps = [group]
+        var gap = ConsoleEvent(x, at: nil)
+        gap.isGap = true
+        section.events = [group, gap]
         var empty = ConsoleSection(x, x)
         empty.table = ConsoleTable(x, [], nothing: x, command: x)
         var page = ConsolePage(x, frame: frame)
@@ -100,7 +105,8 @@ import Testing
     /// Each field of each part reaches the page.
     @Test func everyFieldIsShown() throws {
         let templates = PageTemplates.files.filter {
-            ["console", "section", "table", "form", "button", "code", "layout"].contains($0.key.prefix { $0 != "." })
+            ["console", "section", "table", "form", "button", "code", "layout", "timeline", "event"].contains(
+                $0.key.prefix { $0 != "." })
                 && $0.key.hasSuffix(".mustache")
         }
         let text = templates.values.map { String(decoding: $0, as: UTF8.self) }.joined()
@@ -111,6 +117,7 @@ import Testing
             section.links[0], section.filter, section.forms[0].fields[0], section.codes[0], section.table,
             section.table?.rows[0], section.table?.rows[0].cells[0], section.table?.columns[0],
             section.table?.rows[1].cells[0].buttons[0], page.frame.apps[0], page.frame.filterHidden[0],
+            section.events[0],
         ]
         for part in parts.compactMap({ $0 }) {
             for (label, _) in Mirror(reflecting: part).children {

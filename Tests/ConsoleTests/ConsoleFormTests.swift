@@ -38,7 +38,7 @@ import Testing
                 "", "/customers", "/customers/\(email)", "/buy", "/transactions", "/transactions/\(bought)",
                 "/transactions/\(bought)/refund", "/attempts", "/products", "/products/com.example.monkeys/hats",
                 "/clock", "/content", "/reviews", "/notifications", "/webhooks/e1", "/managed", "/inspector",
-                "/merchant", "/merchant/users/ann",
+                "/merchant", "/merchant/users/ann", "/merchant/transaction?id=\(bought)",
                 "/settings", "/snippets", "/search?q=tester", "/preview", "/preview/com.example.monkeys/hats",
                 "/preview/com.example.monkeys/club.monthly?account=\(email)", "/preview/com.example.monkeys/none",
                 "/subscriptions", "/subscriptions/\(email)",
@@ -49,7 +49,7 @@ import Testing
                 checkCommands(page.text, path)
                 #expect(page.status == 200, "\(path): \(page.text.prefix(2000))")
                 for form in page.forms {
-                    let action = PageController.actions.first { matches(form.action, $0.path) }
+                    let action = PageController.actions.first { Self.matches(form.action, $0.path) }
                     #expect(action != nil, "\(form.action)")
                     if let action { seen.insert(action.path) }
                 }
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    private func matches(_ action: String, _ template: String) -> Bool {
+    static func matches(_ action: String, _ template: String) -> Bool {
         let (parts, wanted) = (action.split(separator: "/").dropFirst(), template.split(separator: "/"))
         return parts.count == wanted.count && zip(parts, wanted).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
     }

@@ -95,6 +95,19 @@ struct RunningConsole: Sendable {
         }
     }
 
+    /// A browser at the console of a merchant that runs without a store.
+    static func ofMerchant(adminToken: String? = nil) -> TestBrowser {
+        var settings = ConsoleConfiguration(limits: ServerLimits())
+        settings.adminToken = adminToken
+        var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .critical
+        let now = TestTime()
+        let application = ConsoleApplication(
+            settings, ConsoleBackends(control: nil, merchant: NoMerchant()), now: { now.date }, logger: logger,
+            onReady: { _ in })
+        return TestBrowser(responder: application.router().buildResponder())
+    }
+
     /// A browser: it keeps the console's cookie and sends what browsers send.
     func browser() -> TestBrowser { TestBrowser(responder: responder) }
 
@@ -163,6 +176,8 @@ struct NoMerchant: APICalls {
             "/admin/v1/content": #"{"items":[]}"#,
             "/admin/v1/webhooks/dead":
                 #"{"events":[{"eventId":"e1","type":"purchase","createdAt":1,"attempts":3,"reason":"no answer"}]}"#,
+            "/admin/v1/settings":
+                #"{"bundleIds":["com.example.monkeys"],"stores":["apple"],"asksStore":false,"environments":["Sandbox"],"usualEnvironment":"Sandbox","joinsEnvironments":false,"conflict":"refuse","refund":"toZero","superseded":"takeBack","givesCreditsForTrials":false,"givesCreditsForSharedCopies":false,"downloadsBeforeRedemption":50,"rates":{"address":{"burst":600,"perSecond":200},"user":{"burst":60,"perSecond":20},"key":{"burst":300,"perSecond":0.5}},"isBehindProxy":false,"database":"SQLite"}"#,
             "/admin/v1/webhooks/test": #"{"eventId":"e2"}"#,
             "/admin/v1/books/check": #"{"accounts":1,"entries":2,"outstanding":[],"findings":[]}"#,
             "/admin/v1/users/ann":
@@ -174,12 +189,28 @@ struct NoMerchant: APICalls {
             "/admin/v1/products/com.example.monkeys/credits5":
                 #"{"bundleId":"com.example.monkeys","productId":"credits5","kind":"consumable","grants":[{"credits":5,"currency":"coins"}],"isOnSale":false}"#,
         ]
+        if path.hasPrefix("/admin/v1/transactions/") { return APIAnswer(status: 200, body: Self.transaction(path)) }
         guard let body = bodies[String(path.prefix { $0 != "?" })] else {
             return path.hasSuffix("/send") || method == "DELETE"
                 ? APIAnswer(status: 204, body: Data())
                 : APIAnswer(status: 404, body: Data(#"{"code":"not_found","message":"There is nothing here."}"#.utf8))
         }
         return APIAnswer(status: 200, body: Data(body.utf8))
+    }
+
+    /// Every transaction but 404 was redeemed by Ann.
+    private static func transaction(_ path: String) -> Data {
+        let id = path.split(separator: "/").last.map { $0.prefix { $0 != "?" } } ?? ""
+        guard id != "404" else { return Data(#"{"redemptions":[],"entries":[]}"#.utf8) }
+        return Data(
+            """
+            {"redemptions":[{"purchase":"s/S/com.example.monkeys/t/\(id)","userId":"ann","productId":"credits5",\
+            "transactionId":"\(id)","originalTransactionId":"\(id)","quantity":1,\
+            "grants":[{"credits":5,"currency":"coins","lifetime":7200}],"purchasedAt":1,"redeemedAt":2,\
+            "state":"granted","takenBack":[],"environment":"Sandbox"}],\
+            "entries":[{"userId":"ann","currency":"coins","entry":{"entry":7,"kind":"grant","amount":5,"balance":12,\
+            "createdAt":2,"environment":"Sandbox"}}]}
+            """.utf8)
     }
 
     func stream(_ path: String, for caller: APICaller) async throws -> Response { Response(status: .notFound) }

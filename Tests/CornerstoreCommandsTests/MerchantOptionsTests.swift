@@ -25,7 +25,10 @@ import Testing
     }
 
     private func described(_ options: MerchantOptions) throws -> String {
-        "\(try options.configuration()) \(try options.logLevel()) \(try options.logFormat())"
+        let configuration = try options.configuration()
+        let console = try options.console(beside: configuration)
+        return
+            "\(configuration) \(String(describing: console)) \(try options.logLevel()) \(try options.logFormat())"
     }
 
     @Test func usualValues() throws {
@@ -46,6 +49,24 @@ import Testing
         #expect(configuration.port == 3 && configuration.host == "environment" && configuration.schema == "line")
     }
 
+    @Test func theConsoleListensOnlyWhereItIsSafe() throws {
+        func console(_ flags: [MerchantOption: String], _ token: String? = nil) throws -> ConsoleSettings? {
+            let options = try options(flags, environment: token.map { ["CORNERSTORE_ADMIN_TOKEN": $0] } ?? [:])
+            return try options.console(beside: try options.configuration())
+        }
+        #expect(try console([:]) == ConsoleSettings(port: 8421))
+        #expect(try console([.noConsole: "true"]) == nil)
+        #expect(try console([.host: "0.0.0.0"]) == nil)
+        #expect(try console([.host: "0.0.0.0"], "hush") == ConsoleSettings(port: 8421))
+        #expect(throws: CommandError.self) { try console([.host: "0.0.0.0", .consolePort: "0"]) }
+        #expect(throws: CommandError.self) { try console([.consolePort: "65536"]) }
+        #expect(throws: CommandError.self) { try console([.consoleHost: "a b"]) }
+        let configuration = try options().configuration()
+        let settings = ConsoleSettings(port: 0, host: "console.example.com")
+        let made = settings.configuration(beside: configuration, adminToken: "hush")
+        #expect(made.host == "127.0.0.1" && made.adminToken == "hush" && made.publicHost == "console.example.com")
+    }
+
     @Test(arguments: MerchantOption.allCases)
     func everyOptionComesFromEveryLayer(_ option: MerchantOption) throws {
         let value =
@@ -55,7 +76,10 @@ import Testing
             case .schema: "another"
             case .blobs: "s3://content?region=eu-west-3"
             case .storeData: "/nonexistent/store"
-            case .allowSandbox, .remote, .behindProxy, .noRateLimits, .trialCredits, .sharedCredits: "true"
+            case .allowSandbox, .remote, .behindProxy, .noRateLimits, .trialCredits, .sharedCredits, .noConsole: "true"
+            case .consolePort: "7"
+            case .consoleHost: "console.example.com"
+            case .consoleFiles: "/nonexistent/files"
             case .sandboxStore: "http://127.0.0.1:7"
             case .conflict: "transfer"
             case .refunds: "flag"

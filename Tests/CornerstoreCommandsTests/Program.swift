@@ -28,23 +28,28 @@ enum Program {
     }
 }
 
-/// `cornerstore serve` as a process, until it is told to stop.
+/// `cornerstore serve` or `cornerstore merchant serve` as a process, until it is told to stop.
 final class ServeProcess: Sendable {
     private let process: Process
     let report: [String: String]
     let data: String
 
-    /// Starts it and waits for its one document.
-    init(_ files: [String], data: String) throws {
+    /// Starts `serve` on free ports and waits for its one document.
+    convenience init(_ files: [String], data: String) throws {
+        try self.init(
+            ["serve"] + files + [
+                "--control-port", "0", "--sandbox-port", "0", "--production-port", "0", "--storefront-port", "0",
+                "--merchant-port", "0", "--console-port", "0",
+            ], in: data)
+    }
+
+    /// Starts a command and waits for its one document.
+    init(_ command: [String], in data: String, environment: [String: String] = [:]) throws {
         self.data = data
         process = Process()
         process.executableURL = try #require(Program.folder).appendingPathComponent("cornerstore")
-        process.arguments =
-            ["serve"] + files + [
-                "--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0",
-                "--storefront-port", "0", "--merchant-port", "0", "--console-port", "0", "--json",
-            ]
-        process.environment = Program.environment
+        process.arguments = command + ["--data", data, "--json"]
+        process.environment = Program.environment.merging(environment) { $1 }
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

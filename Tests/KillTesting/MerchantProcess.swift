@@ -55,7 +55,8 @@ package struct MerchantSetup: Sendable {
     }
 
     fileprivate func serving(on port: Int) -> [String] {
-        var arguments = ["merchant", "serve", "--json", "--log-level", "error", "--port", "\(port)"] + place
+        var arguments =
+            ["merchant", "serve", "--json", "--log-level", "error", "--port", "\(port)", "--no-console"] + place
         arguments += ["--products", folder.appendingPathComponent("products.yaml").path]
         arguments += [
             "--root", folder.appendingPathComponent("root.der").path, "--allow-sandbox", "--default-environment",

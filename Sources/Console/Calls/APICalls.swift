@@ -79,10 +79,19 @@ struct ConsoleAPI: Sendable {
 
     // MARK: The control port
 
+    var hasStore: Bool { backends.control != nil }
+
+    private func control() throws -> any APICalls {
+        guard let control = backends.control else {
+            throw APIProblem(status: 404, code: "not_found", message: "This is a merchant's console. It has no store.")
+        }
+        return control
+    }
+
     /// Sends a request without a body and returns the answer.
     /// - Throws: ``APIProblem``.
     func ask<Answer: Decodable>(_ route: ControlRoute, as: Answer.Type = Answer.self) async throws -> Answer {
-        try await decoded(send(backends.control, route.method.rawValue, route.path, nil))
+        try await decoded(send(control(), route.method.rawValue, route.path, nil))
     }
 
     /// Sends a body to the control port and returns the answer.
@@ -90,18 +99,18 @@ struct ConsoleAPI: Sendable {
         _ route: ControlRoute, _ body: some Encodable, as: Answer.Type = Answer.self
     ) async throws -> Answer {
         try await decoded(
-            send(backends.control, route.method.rawValue, route.path, Array(try JSONEncoder.compact.encode(body))))
+            send(control(), route.method.rawValue, route.path, Array(try JSONEncoder.compact.encode(body))))
     }
 
     /// Sends a request whose answer is of no interest.
     func perform(_ route: ControlRoute) async throws {
-        _ = try await send(backends.control, route.method.rawValue, route.path, nil)
+        _ = try await send(control(), route.method.rawValue, route.path, nil)
     }
 
     /// Sends a body whose answer is of no interest.
     func perform(_ route: ControlRoute, _ body: some Encodable) async throws {
         _ = try await send(
-            backends.control, route.method.rawValue, route.path, Array(try JSONEncoder.compact.encode(body)))
+            control(), route.method.rawValue, route.path, Array(try JSONEncoder.compact.encode(body)))
     }
 
     // MARK: A device

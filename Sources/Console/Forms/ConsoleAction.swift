@@ -34,6 +34,11 @@ struct ConsoleAction: Sendable {
     var limit = 64 << 10
     /// Does it.
     var perform: @Sendable (ActionRequest) async throws -> ActionOutcome
+
+    /// Whether the form works only beside a store: it uses a route that the merchant does not have.
+    var needsStore: Bool { !routes.isSubset(of: Self.merchantRoutes) }
+
+    private static let merchantRoutes = Set(MerchantRoute.all.map(RouteUse.merchant))
 }
 
 /// A form that was sent.
@@ -93,6 +98,8 @@ enum ActionOutcome: Sendable {
 struct PageRoute: Sendable {
     var path: String
     var area: ConsoleArea
+    /// Whether the page exists only beside a store.
+    var needsStore = true
     /// The topics whose changes concern the page.
     var topics: [ConsoleTopic] = []
     var make: @Sendable (PageRequest) async throws -> ConsolePage

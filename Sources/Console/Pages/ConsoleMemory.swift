@@ -10,7 +10,8 @@ final class ConsoleMemory: Sendable {
 
     private let entries = Mutex<[String: Entry]>([:])
     private let inspected = Mutex(false)
-    private let now: @Sendable () -> Date
+    /// The machine's clock.
+    let now: @Sendable () -> Date
 
     init(now: @escaping @Sendable () -> Date) { self.now = now }
 

@@ -168,11 +168,15 @@ enum CustomerPages {
         let path = "customers/\(account.email.percentEncoded)"
         var page = ConsolePage(account.email)
         page.trail = [ConsoleLink("Customers", request.link("customers"))]
+        let bought: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
+            .transactions(request.environment, LedgerFilter(account: account.email), limit: 30))
         page.sections = [
-            summary(request, detail), settings(request, account, path), try await timeline(request, account),
-            unfinished(request, detail), owned(request, detail), devices(request, detail, path),
-            offers(request, detail, path),
+            summary(request, detail), settings(request, account, path),
+            try await changes(request, account), try await timeline(request, detail, bought),
+            unfinished(request, detail), owned(request, detail),
+            devices(request, detail, path), offers(request, detail, path),
         ]
+        if request.api.hasMerchant { page.sections.append(await MerchantParts.customer(request, bought.rows)) }
         if request.environment == .sandbox { page.sections.append(history(request, account, path)) }
         let email = account.email.shellWord
         page.commands = [
@@ -222,18 +226,43 @@ enum CustomerPages {
         return section
     }
 
-    private static func timeline(_ request: PageRequest, _ account: ControlAPI.Account) async throws -> ConsoleSection {
+    private static func timeline(
+        _ request: PageRequest, _ detail: ControlAPI.AccountDetail, _ bought: ControlAPI.Page<ControlAPI.Transaction>
+    ) async throws -> ConsoleSection {
+        let account = detail.account
         var section = ConsoleSection("timeline", "Timeline", isLive: true)
-        let bought: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
-            .transactions(request.environment, LedgerFilter(account: account.email), limit: 30))
         let tried: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
             .attempts(request.environment, AttemptFilter(account: account.email), limit: 20))
-        section.table = Timeline(request, account, bought.rows, tried.rows).table
-        if bought.next != nil {
+        let timeline = Timeline(request, detail, bought.rows, tried.rows)
+        section.events = timeline.events
+        if bought.next != nil || timeline.isCut {
             section.links = [
                 ConsoleLink("Older purchases", request.link("transactions", [("account", account.email)]))
             ]
         }
+        return section
+    }
+
+    /// The settings that operators changed, and by whom.
+    private static func changes(
+        _ request: PageRequest, _ account: ControlAPI.Account
+    ) async throws -> ConsoleSection {
+        var section = ConsoleSection(
+            "changes", "Changes of settings", text: "By the machine's clock. Kept for seven days.", isLive: true)
+        let entries: [ControlAPI.AuditEntry] = try await request.api.ask(.audit(subject: account.email, limit: 20))
+        var table = ConsoleTable(
+            "What operators changed, the last first",
+            [ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("By"), ConsoleColumn("Before → after")],
+            nothing: "Changes of this customer's settings stand here, with the operator's name.")
+        for entry in entries.filter({ $0.environment == request.environment.name }).prefix(20) {
+            var time = ConsoleCell(Moments.text(entry.date))
+            time.time = entry.date
+            table.add([
+                time, ConsoleCell(entry.operation), ConsoleCell(entry.operatorName ?? "—"),
+                ConsoleCell(SettingsPages.change(entry)),
+            ])
+        }
+        section.table = table
         return section
     }
 

@@ -7,8 +7,12 @@ import StoreWire
 /// The merchant beside the store: products and what they give, users, the ledger, and the proof of the books.
 enum MerchantPages {
     static let routes = [
-        PageRoute(path: "merchant", area: .merchant, topics: [.transactions], make: overview),
-        PageRoute(path: "merchant/users/{user}", area: .merchant, topics: [.transactions], make: user),
+        PageRoute(path: "merchant", area: .merchant, needsStore: false, topics: [.transactions], make: overview),
+        PageRoute(
+            path: "merchant/users/{user}", area: .merchant, needsStore: false, topics: [.transactions], make: user),
+        PageRoute(
+            path: "merchant/transaction", area: .merchant, needsStore: false, topics: [.transactions],
+            make: transaction),
     ]
 
     static let actions = [
@@ -37,7 +41,7 @@ enum MerchantPages {
         var page = ConsolePage("Merchant")
         page.text = "The app's own server: it checks receipts, gives what was bought, and keeps books of it."
         page.sections = [
-            try await find(request), try await redemptions(request, of: nil), try await products(request),
+            try await find(request), try await redemptions(request), try await products(request),
             try await content(request), try await keys(request), books(request),
         ]
         page.commands = [
@@ -67,8 +71,7 @@ enum MerchantPages {
             MerchantRoute.users(startingWith: start, after: request.filter("after").map { UserID($0) }, limit: 20))
         for user in list.users.prefix(20) {
             table.add([
-                ConsoleCell(
-                    user.userID.rawValue, link: request.link("merchant/users/\(user.userID.rawValue.percentEncoded)")),
+                ConsoleCell(user.userID.rawValue, link: request.userLink(user.userID)),
                 request.moments.cell(user.lastRedeemedAt.map(Moments.iso)),
             ])
         }
@@ -80,32 +83,71 @@ enum MerchantPages {
         return section
     }
 
-    private static func redemptions(_ request: PageRequest, of user: UserID?) async throws -> ConsoleSection {
-        var section = ConsoleSection("redemptions", user == nil ? "Last redemptions" : "Redemptions", isLive: true)
+    /// The redeemed purchases of all users, and the form that finds one.
+    static func redemptions(_ request: PageRequest) async throws -> ConsoleSection {
+        let before = request.filter("redeemed")
+        var section = ConsoleSection("redemptions", "Redeemed purchases", isLive: before == nil)
+        section.filter = transactionForm(request)
         let list: RedemptionRecordList = try await request.api.ask(
-            user.map { MerchantRoute.userRedemptions($0, limit: 20) } ?? .adminRedemptions(limit: 20))
-        var table = ConsoleTable(
-            "Purchases that were redeemed, newest first",
-            [
-                ConsoleColumn("Transaction"), ConsoleColumn("User"), ConsoleColumn("Product"),
-                ConsoleColumn("Redeemed"),
-                ConsoleColumn("State"),
-            ], nothing: "Purchases stand here once an app redeems them at the merchant.")
-        for record in list.redemptions.prefix(20) {
-            table.add([
-                ConsoleCell(
-                    record.transactionID, link: request.link("transactions/\(record.transactionID.percentEncoded)"),
-                    isID: true),
-                ConsoleCell(
-                    record.userID.rawValue,
-                    link: request.link("merchant/users/\(record.userID.rawValue.percentEncoded)")),
-                ConsoleCell(record.productID.rawValue, note: record.grants.map(words).joined(separator: ", ")),
-                request.moments.cell(Moments.iso(record.redeemedAt)),
-                ConsoleCell(record.state.rawValue, tone: record.state == .granted ? .good : .bad),
-            ])
-        }
+            MerchantRoute.adminRedemptions(before: before, limit: 20))
+        var table = MerchantParts.table(
+            list.redemptions, request, caption: "Of each store, app and kind, the newest purchase first",
+            nothing: list.next == nil
+                ? "Purchases stand here once an app redeems them at the merchant."
+                : "Nobody has redeemed the 1,000 purchases before this place.")
+        table.next = list.next.map { request.link("merchant", [("redeemed", $0)]) + "#redemptions" }
+        table.nextLabel = "More purchases"
+        if before != nil { table.first = request.link("merchant") + "#redemptions" }
         section.table = table
         return section
+    }
+
+    private static func transactionForm(_ request: PageRequest) -> ConsoleForm {
+        ConsoleForm(
+            action: request.action("merchant/transaction"), method: "get",
+            fields: [
+                ConsoleField("id", "Transaction", .search, value: request.filter("id") ?? "", isRequired: true),
+                ConsoleField(
+                    "original", "Original transaction, if another", .search, value: request.filter("original") ?? ""),
+            ], button: "Find", isLine: true)
+    }
+
+    private static func userRedemptions(_ request: PageRequest, _ user: UserID) async throws -> ConsoleSection {
+        var section = ConsoleSection("redemptions", "Redemptions", isLive: true)
+        let list: RedemptionRecordList = try await request.api.ask(MerchantRoute.userRedemptions(user, limit: 20))
+        section.table = MerchantParts.table(
+            list.redemptions, request, caption: "Purchases that the user redeemed, newest first",
+            nothing: "Purchases stand here once the user redeems them.")
+        return section
+    }
+
+    // MARK: One transaction
+
+    @Sendable private static func transaction(_ request: PageRequest) async throws -> ConsolePage {
+        let (id, original) = (request.filter("id") ?? "", request.filter("original"))
+        var page = ConsolePage(id.isEmpty ? "Find a transaction" : "Transaction \(id)")
+        page.trail = [ConsoleLink("Merchant", request.link("merchant"))]
+        var find = ConsoleSection("find", "Find a transaction")
+        find.filter = transactionForm(request)
+        page.sections = [find]
+        guard !id.isEmpty else { return page }
+        page.sections += await MerchantParts.transaction(request, id: id, original: original, bundle: nil)
+        page.commands = [
+            ConsoleCode("Command", command(id, original)),
+            ConsoleCode(
+                "Admin API",
+                PageRequest.curl(
+                    .get,
+                    request.api.backends.addresses.base("merchant")
+                        + MerchantRoute.transaction(id, original: original).path, nil, key: "$KEY")),
+        ]
+        return page
+    }
+
+    /// The command that shows a transaction in the merchant's books.
+    static func command(_ id: String, _ original: String?, app: String? = nil) -> String {
+        "cornerstore merchant transaction \(id.shellWord)"
+            + (original.map { " --original \($0.shellWord)" } ?? "") + (app.map { " --app \($0.shellWord)" } ?? "")
     }
 
     private static func keys(_ request: PageRequest) async throws -> ConsoleSection {
@@ -164,7 +206,7 @@ enum MerchantPages {
             table.add([
                 ConsoleCell(product.productID.rawValue, note: product.bundleID.rawValue),
                 ConsoleCell(LedgerParts.kind(product.kind.rawValue)),
-                ConsoleCell(product.grants.map(words).joined(separator: ", ")),
+                ConsoleCell(product.grants.map(MerchantParts.words).joined(separator: ", ")),
                 ConsoleCell(product.isOnSale ? "On sale" : "Off sale", tone: product.isOnSale ? .good : .dim),
                 ConsoleCell(buttons: [
                     ConsoleButton(
@@ -183,18 +225,6 @@ enum MerchantPages {
         if products.count > from + 50 { table.next = request.link("merchant", [("from", "\(from + 50)")]) }
         section.table = table
         return section
-    }
-
-    private static func words(_ grant: ProductGrant) -> String {
-        switch grant {
-        case .credits(let currency, let amount, let lifetime):
-            "\(amount) \(currency.rawValue)"
-                + (lifetime.map { " for \(Moments.span(UInt64(max(0, $0) / 1000)))" } ?? "")
-        case .entitlement(let entitlement, let lifetime):
-            "the right “\(entitlement.rawValue)”"
-                + (lifetime.map { " for \(Moments.span(UInt64(max(0, $0) / 1000)))" } ?? "")
-        case .content(let item): "the content “\(item.rawValue)”"
-        }
     }
 
     private static func content(_ request: PageRequest) async throws -> ConsoleSection {
@@ -243,7 +273,7 @@ enum MerchantPages {
         }
         if report.balances.isEmpty { summary.text = "This user has no credits, and never had any." }
         page.sections = [
-            summary, rights(request, report), try await redemptions(request, of: id), flags(request, report),
+            summary, rights(request, report), try await userRedemptions(request, id), flags(request, report),
         ]
         let currency = request.filter("currency") ?? report.balances.first?.currency.rawValue
         if let currency {

@@ -7,8 +7,11 @@ import StoreWire
 /// Webhooks that could not be delivered, the log of requests, and payment sheets that wait.
 enum NotificationPages {
     static let routes = [
-        PageRoute(path: "notifications", area: .notifications, topics: [.requests, .sheets], make: make),
-        PageRoute(path: "webhooks/{event}", area: .notifications, topics: [.transactions], make: WebhookParts.one),
+        PageRoute(
+            path: "notifications", area: .notifications, needsStore: false, topics: [.requests, .sheets], make: make),
+        PageRoute(
+            path: "webhooks/{event}", area: .notifications, needsStore: false, topics: [.transactions],
+            make: WebhookParts.one),
     ]
 
     static let actions = [
@@ -41,8 +44,10 @@ enum NotificationPages {
         page.commands = [
             ConsoleCode("Send a test event", "cornerstore merchant webhooks test"),
             ConsoleCode("Dead webhooks", "cornerstore merchant webhooks dead"),
-            ConsoleCode("Requests", request.curl(.requests(limit: 50))),
         ]
+        if request.api.hasStore {
+            page.commands.append(ConsoleCode("Requests", request.curl(.requests(limit: 50))))
+        }
         return page
     }
 

@@ -7,7 +7,7 @@ import StoreWire
 /// What waits for somebody, the sums of a bounded window, and what happened last.
 enum OverviewPage {
     static let route = PageRoute(
-        path: "", area: .overview,
+        path: "", area: .overview, needsStore: false,
         topics: [.transactions, .attempts, .accounts, .clock, .faults, .catalog, .content, .reviews, .sheets],
         make: make)
 
@@ -34,6 +34,7 @@ enum OverviewPage {
     }
 
     private static func make(_ request: PageRequest) async throws -> ConsolePage {
+        guard request.api.hasStore else { return try await merchantAlone(request) }
         var page = ConsolePage("Overview")
         let store = request.environment
         let pending: [ControlAPI.PendingPurchase] = try await request.api.ask(.pendingPurchases(store))
@@ -51,6 +52,45 @@ enum OverviewPage {
             ConsoleCode("The same from the control port", request.curl(.transactions(store, limit: 20))),
         ]
         return page
+    }
+
+    /// The overview of a merchant without a store: the webhooks that wait, and the purchases that were redeemed.
+    private static func merchantAlone(_ request: PageRequest) async throws -> ConsolePage {
+        var page = ConsolePage("Overview")
+        var section = ConsoleSection("waiting", "Waiting for somebody")
+        let dead: WebhookEventList = try await request.api.ask(MerchantRoute.webhookEvents(state: .dead, limit: 20))
+        let waiting: WebhookEventList = try await request.api.ask(
+            MerchantRoute.webhookEvents(state: .waiting, limit: 20))
+        section.numbers = [
+            number(
+                "Dead webhooks", dead, link: request.link("notifications", [("state", WebhookState.dead.rawValue)]),
+                tone: .bad),
+            number(
+                "Webhooks on their way", waiting,
+                link: request.link("notifications", [("state", WebhookState.waiting.rawValue)]), tone: .warn),
+        ]
+        if !dead.events.isEmpty {
+            section.table = WebhookParts.table(
+                dead.events, request, caption: "Dead webhooks, newest first", nothing: "No webhook is dead.")
+        }
+        page.sections = [section, try await MerchantPages.redemptions(request)]
+        page.commands = [
+            ConsoleCode("What waits", "cornerstore merchant webhooks dead"),
+            ConsoleCode("Redeemed purchases", "cornerstore merchant redemptions"),
+            ConsoleCode(
+                "Admin API",
+                PageRequest.curl(
+                    .get, request.api.backends.addresses.base("merchant") + MerchantRoute.deadWebhooks.path, nil,
+                    key: "$KEY")),
+        ]
+        return page
+    }
+
+    private static func number(
+        _ name: String, _ list: WebhookEventList, link: String, tone: ConsoleTone
+    ) -> ConsoleNumber {
+        guard list.next != nil else { return number(name, list.events.count, link: link, tone: tone) }
+        return ConsoleNumber(name, "\(list.events.count) or more", link: link, tone: tone)
     }
 
     // MARK: What waits

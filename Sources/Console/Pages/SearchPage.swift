@@ -1,10 +1,11 @@
 import ConsolePages
 import ControlWire
+import MerchantWire
 import StoreWire
 
 /// One box for identifiers, addresses and names.
 enum SearchPage {
-    static let routes = [PageRoute(path: "search", area: .overview, make: make)]
+    static let routes = [PageRoute(path: "search", area: .overview, needsStore: false, make: make)]
 
     @Sendable private static func make(_ request: PageRequest) async throws -> ConsolePage {
         let text = request.filter("q") ?? ""
@@ -14,9 +15,9 @@ enum SearchPage {
         var table = ConsoleTable(
             "What matches", [ConsoleColumn("What"), ConsoleColumn("Kind"), ConsoleColumn("App")],
             nothing: text.isEmpty
-                ? "Type a transaction id, an account id, or the start of an address or a name."
+                ? "Type an id, or the start of an address or a name."
                 : "Nothing has this id, and no address or name starts with it.")
-        if !text.isEmpty {
+        if !text.isEmpty, request.api.hasStore {
             let hits: [ControlAPI.SearchHit] = try await request.api.ask(.search(request.environment, text: text))
             for hit in hits.prefix(50) {
                 let link: String
@@ -34,8 +35,36 @@ enum SearchPage {
             }
             page.commands = [ConsoleCode("Control port", request.curl(.search(request.environment, text: text)))]
         }
+        if !text.isEmpty, request.api.hasMerchant { try await searchMerchant(text, request, &page, &table) }
         section.table = table
         page.sections = [section]
         return page
+    }
+
+    /// Adds the merchant's users, and without a store its redemptions. The store's page of a transaction has them.
+    private static func searchMerchant(
+        _ text: String, _ request: PageRequest, _ page: inout ConsolePage, _ table: inout ConsoleTable
+    ) async throws {
+        // A text that is no name or no identifier finds nothing.
+        if let list: UserList = try? await request.api.ask(MerchantRoute.users(startingWith: text, limit: 10)) {
+            for user in list.users.prefix(10) {
+                table.add([
+                    ConsoleCell(user.userID.rawValue, link: request.userLink(user.userID)),
+                    ConsoleCell("user of the merchant"), ConsoleCell("—"),
+                ])
+            }
+        }
+        page.commands.append(
+            ConsoleCode("Users of the merchant", "cornerstore merchant users \(text.shellWord)"))
+        guard !request.api.hasStore,
+            let report: TransactionReport = try? await request.api.ask(MerchantRoute.transaction(text))
+        else { return }
+        for record in report.redemptions.prefix(10) {
+            table.add([
+                ConsoleCell(
+                    record.transactionID, link: request.link("merchant/transaction", [("id", record.transactionID)])),
+                ConsoleCell("transaction"), ConsoleCell(record.productID.rawValue),
+            ])
+        }
     }
 }

@@ -6,8 +6,8 @@ import StoreWire
 /// Addresses, roots, secrets, limits, the audit list, and snippets for other languages.
 enum SettingsPages {
     static let routes = [
-        PageRoute(path: "settings", area: .settings, topics: [.audit], make: settings),
-        PageRoute(path: "snippets", area: .snippets, make: snippets),
+        PageRoute(path: "settings", area: .settings, needsStore: false, topics: [.audit], make: settings),
+        PageRoute(path: "snippets", area: .snippets, needsStore: false, make: snippets),
     ]
 
     static let actions = [
@@ -48,6 +48,12 @@ enum SettingsPages {
     }
 
     @Sendable private static func settings(_ request: PageRequest) async throws -> ConsolePage {
+        guard request.api.hasStore else {
+            var page = ConsolePage("Settings")
+            page.sections = [addresses(request, [:])] + (await MerchantSettings.sections(request))
+            page.commands = MerchantSettings.commands(request)
+            return page
+        }
         var page = ConsolePage("Settings")
         var secrets = ConsoleSection("secrets", "Secrets", text: "Shown for 30 seconds, when asked for.")
         secrets.forms = [
@@ -67,13 +73,10 @@ enum SettingsPages {
         if let settings: ControlAPI.Settings = try? await request.api.ask(ControlRoute.settings) {
             page.sections += store(request, settings)
         } else {
-            var section = ConsoleSection("addresses", "Addresses")
-            section.facts = request.api.backends.addresses.all.sorted { $0.key < $1.key }.map {
-                ConsoleFact($0.key, $0.value, isID: true)
-            }
-            page.sections.append(section)
+            page.sections.append(addresses(request, [:]))
         }
         page.sections += [apps(request), secrets]
+        if request.api.hasMerchant { page.sections += await MerchantSettings.sections(request) }
         if let audit: [ControlAPI.AuditEntry] = try? await request.api.ask(
             .audit(before: request.filter("before").flatMap { Int64($0) }, limit: 50))
         {
@@ -83,28 +86,49 @@ enum SettingsPages {
             ConsoleCode("The apps", "cornerstore app list"), ConsoleCode("Control port", request.curl(.settings)),
             ConsoleCode("Changes", request.curl(.audit(limit: 50))),
         ]
+        if request.api.hasMerchant { page.commands += MerchantSettings.commands(request) }
         return page
     }
 
+    private static func addresses(_ request: PageRequest, _ stated: [String: String]) -> ConsoleSection {
+        var section = ConsoleSection("addresses", "Addresses")
+        let known = request.api.backends.addresses.all.merging(stated) { $1 }
+        section.facts = known.sorted { $0.key < $1.key }.map { ConsoleFact($0.key, $0.value, isID: true) }
+        return section
+    }
+
     private static func store(_ request: PageRequest, _ settings: ControlAPI.Settings) -> [ConsoleSection] {
-        var addresses = ConsoleSection("addresses", "Addresses")
-        var known = request.api.backends.addresses.all
-        known.merge(settings.addresses) { $1 }
-        addresses.facts = known.sorted { $0.key < $1.key }.map { ConsoleFact($0.key, $0.value, isID: true) }
         var server = ConsoleSection("server", "Server")
         server.facts =
             [
                 ConsoleFact("Version", settings.version), ConsoleFact("Database", settings.database),
                 ConsoleFact("Data directory", settings.dataDirectory), ConsoleFact("Node", "\(settings.node)"),
                 ConsoleFact("Admin token", settings.needsAdminToken ? "required" : "none; this machine only"),
-            ] + settings.limits.sorted { $0.key < $1.key }.map { ConsoleFact($0.key, "\($0.value)") }
+            ]
+        var limits = ConsoleSection(
+            "limits", "Limits and rates",
+            text: "Options of “cornerstore serve” change the rates and the limits on connections and memory.")
+        limits.facts =
+            settings.limits.sorted { $0.key < $1.key }.map { ConsoleFact($0.key, "\($0.value)") }
+            + rates.map { name, words in
+                ConsoleFact(
+                    words,
+                    settings.rates?[name].map { MerchantSettings.words(burst: $0.burst, perSecond: $0.perSecond) }
+                        ?? "not limited")
+            }
         var roots = ConsoleSection("roots", "Roots")
         var table = ConsoleTable(
             "Root certificates", [ConsoleColumn("Root"), ConsoleColumn("SHA-256")], nothing: "None.")
         for root in settings.roots { table.add([ConsoleCell(root.name), ConsoleCell(root.sha256, isID: true)]) }
         roots.table = table
-        return [addresses, server, roots]
+        return [addresses(request, settings.addresses), server, limits, roots]
     }
+
+    private static let rates = [
+        ("signInsOfAddress", "Failed sign-ins of each address"),
+        ("signInsOfAccount", "Failed sign-ins of each account"),
+        ("searchesOfAddress", "Searches of each address"),
+    ]
 
     private static func apps(_ request: PageRequest) -> ConsoleSection {
         var section = ConsoleSection("apps", "Apps")
@@ -138,12 +162,9 @@ enum SettingsPages {
             ],
             nothing: "Changes that people make in the console, with commands or programs stand here.")
         for entry in entries.prefix(50) {
-            let change =
-                [entry.before, entry.after].contains { $0 != nil }
-                ? "\((entry.before ?? "—").prefix(200)) → \((entry.after ?? "—").prefix(200))" : "—"
             table.add([
                 request.moments.cell(entry.date), ConsoleCell(entry.operation, note: entry.environment),
-                ConsoleCell(entry.subject ?? "—"), ConsoleCell(entry.operatorName ?? "—"), ConsoleCell(change),
+                ConsoleCell(entry.subject ?? "—"), ConsoleCell(entry.operatorName ?? "—"), ConsoleCell(change(entry)),
             ])
         }
         if entries.count == 50, let last = entries.last {
@@ -153,11 +174,23 @@ enum SettingsPages {
         return section
     }
 
+    /// The states before and after a change.
+    static func change(_ entry: ControlAPI.AuditEntry) -> String {
+        guard entry.before != nil || entry.after != nil else { return "—" }
+        return "\((entry.before ?? "—").prefix(200)) → \((entry.after ?? "—").prefix(200))"
+    }
+
     // MARK: Snippets
 
     @Sendable private static func snippets(_ request: PageRequest) async throws -> ConsolePage {
         var page = ConsolePage("Snippets")
-        page.text = "With this store's addresses. Each reads a receipt in Base64 and says whether the store takes it."
+        guard request.api.hasStore else {
+            var merchant = ConsoleSection("merchant", "Call the merchant")
+            merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))
+            page.sections = [merchant]
+            return page
+        }
+        page.text = "With this store's addresses. Each reads a receipt file and says whether the store takes it."
         let url = request.api.backends.addresses.base(request.environment.name) + StoreRoute.verifyReceipt.path
         var verify = ConsoleSection("verify", "Verify a receipt")
         verify.codes = Snippets.verify(url)

@@ -31,6 +31,9 @@ enum Snippets {
                 "Swift",
                 """
                 import Foundation
+                #if canImport(FoundationNetworking)
+                import FoundationNetworking
+                #endif
 
                 let data = try Data(contentsOf: URL(fileURLWithPath: "receipt")).base64EncodedString()
                 var request = URLRequest(url: URL(string: "\(url)")!)

@@ -148,6 +148,13 @@ enum TransactionPages {
             detail.chain, request, caption: "The transactions with the same original transaction, newest first")
         page.sections.append(chain)
         page.sections.append(deliveries(request, detail))
+        // The merchant's view of the same purchase. Items of the storefront are not redeemed.
+        let original = row.originalTransactionId == row.transactionId ? nil : row.originalTransactionId
+        let hasMerchant = request.api.hasMerchant && row.item == nil
+        if hasMerchant {
+            page.sections += await MerchantParts.transaction(
+                request, id: row.transactionId, original: original, bundle: row.bundleId)
+        }
         let id = row.transactionId.shellWord
         page.commands = [
             ConsoleCode("Refund", "cornerstore transaction refund \(id)\(request.flag)"),
@@ -156,6 +163,11 @@ enum TransactionPages {
             ConsoleCode(
                 "Its receipt", request.curl(.transactionReceipt(request.environment, id: row.transactionId))),
         ]
+        if hasMerchant {
+            page.commands.append(
+                ConsoleCode(
+                    "At the merchant", MerchantPages.command(row.transactionId, original, app: row.bundleId)))
+        }
         return page
     }
 

@@ -19,30 +19,12 @@ enum WebhookParts {
                     options: [ConsoleOption("", "All")]
                         + WebhookState.allCases.map { ConsoleOption($0.rawValue, $0.rawValue, isChosen: $0 == state) })
             ], button: "Filter", isLine: true)
-        var table = ConsoleTable(
-            "Webhooks, newest first",
-            [
-                ConsoleColumn("Event"), ConsoleColumn("Type"), ConsoleColumn("Made"), ConsoleColumn("State"),
-                ConsoleColumn("Tries", isNumber: true), ConsoleColumn("Do"),
-            ],
-            nothing: "Webhooks stand here once the merchant has an address to send them to, and something to tell.")
+        let nothing = "Webhooks stand here once the merchant has an address to send them to, and something to tell."
+        var table = table([], request, caption: "Webhooks, newest first", nothing: nothing)
         do {
             let list: WebhookEventList = try await request.api.ask(
                 MerchantRoute.webhookEvents(state: state, before: request.filter("hook"), limit: 50))
-            for event in list.events.prefix(50) {
-                table.add([
-                    ConsoleCell(
-                        event.eventID, link: request.link("webhooks/\(event.eventID.percentEncoded)"), isID: true),
-                    ConsoleCell(event.type), request.moments.cell(Moments.iso(event.createdAt)),
-                    ConsoleCell(event.state.rawValue, note: event.reason, tone: tone(event.state)),
-                    ConsoleCell("\(event.attempts)"),
-                    ConsoleCell(buttons: [
-                        ConsoleButton(
-                            "Send again", about: "Send \(event.eventID) again",
-                            action: request.action("webhooks/send"), hidden: [ConsoleHidden("event", event.eventID)])
-                    ]),
-                ])
-            }
+            table = self.table(list.events, request, caption: "Webhooks, newest first", nothing: nothing)
             table.next = list.next.map {
                 request.link("notifications", [("state", state?.rawValue), ("hook", $0)]) + "#webhooks"
             }
@@ -54,6 +36,32 @@ enum WebhookParts {
                 text: "Shows whether the receiver takes an event and checks its signature.")
         ]
         return section
+    }
+
+    /// The table of events.
+    static func table(
+        _ events: [WebhookEventSummary], _ request: PageRequest, caption: String, nothing: String
+    ) -> ConsoleTable {
+        var table = ConsoleTable(
+            caption,
+            [
+                ConsoleColumn("Event"), ConsoleColumn("Type"), ConsoleColumn("Made"), ConsoleColumn("State"),
+                ConsoleColumn("Tries", isNumber: true), ConsoleColumn("Do"),
+            ], nothing: nothing)
+        for event in events.prefix(50) {
+            table.add([
+                ConsoleCell(event.eventID, link: request.link("webhooks/\(event.eventID.percentEncoded)"), isID: true),
+                ConsoleCell(event.type), request.moments.cell(Moments.iso(event.createdAt)),
+                ConsoleCell(event.state.rawValue, note: event.reason, tone: tone(event.state)),
+                ConsoleCell("\(event.attempts)"),
+                ConsoleCell(buttons: [
+                    ConsoleButton(
+                        "Send again", about: "Send \(event.eventID) again",
+                        action: request.action("webhooks/send"), hidden: [ConsoleHidden("event", event.eventID)])
+                ]),
+            ])
+        }
+        return table
     }
 
     static func tone(_ state: WebhookState) -> ConsoleTone {

@@ -31,18 +31,10 @@ struct PageController: Sendable {
         + MerchantPages.actions + SettingsPages.actions
 
     func addRoutes(to router: Router<ConsoleRequestContext>) {
-        router.get("/") { _, _ in Self.redirect("/sandbox") }
-        router.get("/console/events") { request, context in
-            // A page of another origin can open a stream, though not read it, and would take a place.
-            guard request.headers[.secFetchSite] ?? "same-origin" == "same-origin" else {
-                throw HTTPProblem(.forbidden, code: "forbidden", message: "The stream is for the console's own pages.")
-            }
-            var response = try await backends.control.stream(
-                ControlRoute.events.path, for: APICaller(channel: context.channel, logger: context.logger))
-            response.headers[.cacheControl] = "no-store"
-            return response
-        }
-        for route in Self.routes {
+        // A merchant alone serves real customers, unless it is tried out.
+        router.get("/") { [hasStore] _, _ in Self.redirect(hasStore ? "/sandbox" : "/production") }
+        if let control = backends.control { addStream(of: control, to: router) }
+        for route in routes {
             router.get(Self.pattern(route.path)) { incoming, context in
                 let page = try await request(incoming, context, route.path)
                 var content = try await route.make(page)
@@ -50,10 +42,28 @@ struct PageController: Sendable {
                 return try answer(content, page, route, context)
             }
         }
-        for action in Self.actions {
+        for action in Self.actions where hasStore || !action.needsStore {
             router.post(Self.pattern(action.path)) { request, context in try await take(action, request, context) }
         }
-        ExportController(controller: self).addRoutes(to: router)
+        if hasStore { ExportController(controller: self).addRoutes(to: router) }
+    }
+
+    private var hasStore: Bool { backends.control != nil }
+
+    /// The pages that this console has.
+    private var routes: [PageRoute] { Self.routes.filter { hasStore || !$0.needsStore } }
+
+    private func addStream(of control: any APICalls, to router: Router<ConsoleRequestContext>) {
+        router.get("/console/events") { request, context in
+            // A page of another origin can open a stream, though not read it, and would take a place.
+            guard request.headers[.secFetchSite] ?? "same-origin" == "same-origin" else {
+                throw HTTPProblem(.forbidden, code: "forbidden", message: "The stream is for the console's own pages.")
+            }
+            var response = try await control.stream(
+                ControlRoute.events.path, for: APICaller(channel: context.channel, logger: context.logger))
+            response.headers[.cacheControl] = "no-store"
+            return response
+        }
     }
 
     static func pattern(_ path: String) -> RouterPath {
@@ -81,11 +91,19 @@ struct PageController: Sendable {
         }
         let api = ConsoleAPI(
             backends: backends, caller: APICaller(channel: context.channel, logger: context.logger))
+        let query = QueryParameters(query: isForm ? "" : request.uri.query ?? "")
+        guard hasStore else {
+            // A merchant's times are those of the machine.
+            let now = Int64((memory.now().timeIntervalSince1970 * 1000).rounded(.down))
+            let clock = ControlAPI.Clock(now: Moments.iso(now), milliseconds: now, frozen: false, offset: 0)
+            return PageRequest(
+                environment: environment, parameters: parameters, query: query, api: api, clock: clock, apps: [],
+                memory: memory)
+        }
         async let clock: ControlAPI.Clock = api.ask(.clock(environment))
         async let apps: [ControlAPI.App] = api.ask(.apps)
         return PageRequest(
-            environment: environment, parameters: parameters,
-            query: QueryParameters(query: isForm ? "" : request.uri.query ?? ""), api: api, clock: try await clock,
+            environment: environment, parameters: parameters, query: query, api: api, clock: try await clock,
             apps: try await apps, memory: memory)
     }
 
@@ -187,9 +205,10 @@ struct PageController: Sendable {
             other.environment = environment
             return ConsoleLink(environment.rawValue, other.link(here), isCurrent: environment == page.environment)
         }
-        frame.navigation = ConsoleArea.allCases.filter { $0 != .merchant || page.api.hasMerchant }.map {
-            ConsoleLink($0.title, page.link($0.path), isCurrent: $0 == route?.area, key: $0.key)
-        }
+        let paths = Set(routes.map(\.path))
+        frame.navigation = ConsoleArea.allCases.filter {
+            paths.contains($0.path) && ($0 != .merchant || page.api.hasMerchant)
+        }.map { ConsoleLink($0.title, page.link($0.path), isCurrent: $0 == route?.area, key: $0.key) }
         if page.apps.count > 1 {
             frame.apps =
                 [ConsoleOption("", "All apps", isChosen: page.app == nil)]
@@ -198,6 +217,14 @@ struct PageController: Sendable {
                 }
             frame.filterAction = page.action(here)
         }
+        frame.findLink = page.action("search")
+        frame.term = page.query["q"] ?? ""
+        if configuration.adminToken != nil {
+            frame.signOut = ConsoleButton(
+                "Sign out", about: "Sign out of the console", action: SignInController.outPath)
+        }
+        // A merchant alone has no clock of its own and no stream of changes.
+        guard hasStore else { return frame }
         frame.clockText = Moments.text(page.clock.now)
         frame.clockTime = page.clock.now
         frame.isClockMoved = page.clock.frozen || page.clock.offset.magnitude >= 1_000
@@ -207,15 +234,9 @@ struct PageController: Sendable {
             : page.clock.offset.magnitude < 1_000
                 ? "" : "\(page.clock.offset < 0 ? "−" : "+")\(Moments.span(page.clock.offset.magnitude / 1000))"
         frame.clockLink = page.link("clock")
-        frame.findLink = page.action("search")
-        frame.term = page.query["q"] ?? ""
         if let route, !route.topics.isEmpty {
             frame.events = "/console/events"
             frame.topics = route.topics.map { $0.name(page.environment) }.joined(separator: " ")
-        }
-        if configuration.adminToken != nil {
-            frame.signOut = ConsoleButton(
-                "Sign out", about: "Sign out of the console", action: SignInController.outPath)
         }
         return frame
     }

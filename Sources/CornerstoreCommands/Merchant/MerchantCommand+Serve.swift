@@ -28,6 +28,10 @@ extension MerchantCommand {
                 secret. With --webhook, the server sends changes as signed webhooks. CORNERSTORE_WEBHOOK_SECRET is the signing secret (whsec_…). \
                 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the keys of the bucket of --blobs. These secrets come from the environment only.
 
+                The console shows and changes the merchant's products, users, ledger and webhooks in a browser, at \
+                http://cornerstore.localhost:8421. --no-console leaves it out. CORNERSTORE_ADMIN_TOKEN is the token with which people sign in. \
+                On an address that other machines reach, there is no console without it.
+
                 The keys of --token-keys, else of user-token-keys.json in the data directory, verify users' tokens. The server reloads that file \
                 within seconds after it changes.
                 """)
@@ -119,6 +123,22 @@ extension MerchantCommand {
         @Option(
             parsing: .unconditional, help: ArgumentHelp("The port (8410). 0 selects a free port.", valueName: "port"))
         var port: Int?
+        @Option(
+            parsing: .unconditional,
+            help: ArgumentHelp("The console's port (8421). 0 selects a free port.", valueName: "port"))
+        var consolePort: Int?
+        @Flag(inversion: .prefixedNo, help: "Run the console beside the server (default: yes).")
+        var console: Bool?
+        @Option(
+            help: ArgumentHelp(
+                "The host name by which other machines' browsers reach the console. It needs an admin token.",
+                valueName: "name"))
+        var consoleHost: String?
+        @Option(
+            help: ArgumentHelp(
+                "Read the console's templates, style sheet and script from a folder at each request.",
+                valueName: "dir"), completion: .directory)
+        var consoleFiles: String?
         @Flag(inversion: .prefixedNo, help: "The server is behind a proxy that adds X-Forwarded-For (default: no).")
         var behindProxy: Bool?
         @OptionGroup(title: "Limits") var limits: LimitOptions
@@ -130,6 +150,7 @@ extension MerchantCommand {
         /// The JSON document that `--json` prints once the server answers.
         private struct Report: Encodable {
             var merchant: String
+            var console: String?
             var dataDirectory: String
             var apps: [String]
         }
@@ -142,7 +163,9 @@ extension MerchantCommand {
                 .refunds: refunds, .superseded: superseded, .trialCredits: trialCredits.map(String.init),
                 .sharedCredits: sharedCredits.map(String.init),
                 .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys, .webhook: webhook,
-                .host: host, .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
+                .host: host, .port: port.map(String.init), .consolePort: consolePort.map(String.init),
+                .noConsole: console.map { $0 ? "false" : "true" }, .consoleHost: consoleHost,
+                .consoleFiles: consoleFiles, .behindProxy: behindProxy.map(String.init),
                 .blobs: blobs.blobs,
             ]
             var flags = own.compactMapValues { $0 }
@@ -159,6 +182,7 @@ extension MerchantCommand {
             let options = try options()
             let configuration = try options.configuration()
             let (level, format) = (try options.logLevel(), try options.logFormat())
+            let pages = try options.console(beside: configuration)
             let console = Console.current
             let logger = ServeAction.logger(level, format)
             let application = try await Progress.during("Starting") {
@@ -166,13 +190,16 @@ extension MerchantCommand {
             }
             configuration.limits.tell(logger)
             let json = output.json
-            try await application.run(gracefulShutdownSignals: [.sigterm, .sigint]) { address in
+            let both = MerchantAndConsole(
+                merchant: application, console: pages, adminToken: options.adminToken, logger: logger)
+            try await both.run(gracefulShutdownSignals: [.sigterm, .sigint]) { address, pages in
                 let report = Report(
-                    merchant: address, dataDirectory: configuration.dataDirectory.path,
+                    merchant: address, console: pages, dataDirectory: configuration.dataDirectory.path,
                     apps: application.bundleIDs.map(\.rawValue).sorted())
                 try? console.report(report, json: json) { style in
                     """
                     \(style.bold("merchant"))  \(report.merchant)
+                    console   \(report.console ?? "none")
                     apps      \(report.apps.joined(separator: ", "))
                     data      \(report.dataDirectory)
                     """

@@ -42,7 +42,7 @@ extension MerchantOptions {
         configuration.bucket = try bucket()
         configuration.isBehindProxy = try layers.isSet(.behindProxy)
         configuration.rates = try layers.rates()
-        configuration.limits = try layers.limits(ports: 1)
+        configuration.limits = try layers.limits(ports: 2)
         if try layers.isSet(.remote) { configuration.remote = try remoteStore() }
         if let webhook {
             guard let secret = environment["CORNERSTORE_WEBHOOK_SECRET"] else {
@@ -53,6 +53,24 @@ extension MerchantOptions {
         }
         MerchantServing.adjust(&configuration)
         return configuration
+    }
+
+    /// The token with which people sign in to the console; nil for none.
+    var adminToken: String? { environment["CORNERSTORE_ADMIN_TOKEN"] }
+
+    /// Returns the settings of the console beside the server; nil for none. A server that other machines reach has a
+    /// console only with an admin token.
+    /// - Throws: ``CommandError`` that names the wrong option.
+    func console(beside configuration: MerchantServerConfiguration) throws -> ConsoleSettings? {
+        guard let settings = try layers.console(usualPort: ConsoleSettings.merchantPort) else { return nil }
+        guard adminToken == nil, !configuration.isLoopback else { return settings }
+        guard layers.text(.consolePort) == nil else {
+            throw CommandError(
+                .usage,
+                "console-port: on \(configuration.host), the console requires an admin token in CORNERSTORE_ADMIN_TOKEN. To start without a console, use --no-console."
+            )
+        }
+        return nil
     }
 
     private func policy() throws -> MerchantPolicy {

@@ -40,6 +40,10 @@ enum MerchantOption: String, ServerSettingName {
     case webhook
     case host
     case port
+    case consolePort = "console-port"
+    case noConsole = "no-console"
+    case consoleHost = "console-host"
+    case consoleFiles = "console-files"
     case behindProxy = "behind-proxy"
     case noRateLimits = "no-rate-limits"
     case addressRate = "address-rate"
@@ -53,7 +57,7 @@ enum MerchantOption: String, ServerSettingName {
 
     static let scope = ["cornerstore", "merchant"]
     static let hint =
-        " Secrets come from the environment only: CORNERSTORE_WEBHOOK_SECRET, CORNERSTORE_SHARED_SECRET."
+        " Secrets come from the environment only: CORNERSTORE_WEBHOOK_SECRET, CORNERSTORE_SHARED_SECRET, CORNERSTORE_ADMIN_TOKEN."
 
     /// A database's URL may contain its password.
     var isSecret: Bool { self == .database }

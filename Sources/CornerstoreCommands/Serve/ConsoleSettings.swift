@@ -1,12 +1,17 @@
 import Console
 import Foundation
+import HTTPSupport
+import MerchantServer
 import StoreReceipts
 import StoreServer
 import StoreWire
 
-/// The settings of the console that `serve` runs beside the store.
+/// The settings of the console that `serve` and `merchant serve` run beside their servers.
 struct ConsoleSettings: Equatable {
+    /// The port beside a store.
     static let usualPort = ConsoleConfiguration.usualPort
+    /// The port beside a merchant alone, so that both consoles can run on one machine.
+    static let merchantPort = usualPort + 1
 
     /// The port; 0 selects a free port.
     var port: Int
@@ -17,12 +22,42 @@ struct ConsoleSettings: Equatable {
 
     /// Returns the configuration of the console beside an open store.
     func configuration(beside store: StoreServerConfiguration) -> ConsoleConfiguration {
-        var configuration = ConsoleConfiguration(host: store.host, port: port, limits: store.limits)
+        configuration(
+            at: store.host, store.limits, adminToken: store.adminToken, isBehindProxy: store.isBehindProxy)
+    }
+
+    /// Returns the configuration of the console beside a merchant alone.
+    func configuration(beside merchant: MerchantServerConfiguration, adminToken: String?) -> ConsoleConfiguration {
+        configuration(
+            at: merchant.host, merchant.limits, adminToken: adminToken, isBehindProxy: merchant.isBehindProxy)
+    }
+
+    private func configuration(
+        at address: String, _ limits: ServerLimits, adminToken: String?, isBehindProxy: Bool
+    ) -> ConsoleConfiguration {
+        var configuration = ConsoleConfiguration(host: address, port: port, limits: limits)
         configuration.publicHost = host
-        configuration.adminToken = store.adminToken
+        configuration.adminToken = adminToken
         configuration.files = files
-        configuration.isBehindProxy = store.isBehindProxy
+        configuration.isBehindProxy = isBehindProxy
         return configuration
+    }
+}
+
+extension LayeredSettings where Name: ServerSettingName {
+    /// Returns the settings of the console; nil for none.
+    /// - Parameter usualPort: the port without the option.
+    /// - Throws: ``CommandError`` that names the wrong option.
+    func console(usualPort: Int) throws -> ConsoleSettings? {
+        let port = try number(.consolePort, 0...65535, otherwise: usualPort)
+        if let host = text(.consoleHost), host.wholeMatch(of: /[A-Za-z0-9.\-]{1,253}/) == nil {
+            throw CommandError(
+                .usage, "console-host must be a host name such as console.example.com, not “\(Style.printable(host))”.")
+        }
+        guard try !isSet(.noConsole) else { return nil }
+        return ConsoleSettings(
+            port: port, host: text(.consoleHost),
+            files: text(.consoleFiles).map { URL(fileURLWithPath: $0, isDirectory: true) })
     }
 }
 

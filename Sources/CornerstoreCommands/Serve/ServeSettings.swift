@@ -131,17 +131,7 @@ struct ServeSettings {
 
     /// Returns the settings of the console beside the store; nil for a store without a console.
     /// - Throws: ``CommandError`` that names the wrong option.
-    func console() throws -> ConsoleSettings? {
-        let port = try layers.number(.consolePort, 0...65535, otherwise: ConsoleSettings.usualPort)
-        if let host = text(.consoleHost), host.wholeMatch(of: /[A-Za-z0-9.\-]{1,253}/) == nil {
-            throw CommandError(
-                .usage, "console-host must be a host name such as console.example.com, not “\(Style.printable(host))”.")
-        }
-        guard try !layers.isSet(.noConsole) else { return nil }
-        return ConsoleSettings(
-            port: port, host: text(.consoleHost),
-            files: text(.consoleFiles).map { URL(fileURLWithPath: $0, isDirectory: true) })
-    }
+    func console() throws -> ConsoleSettings? { try layers.console(usualPort: ConsoleSettings.usualPort) }
 
     /// Returns the prefix of schema names. Its length is limited because PostgreSQL truncates names to 63 bytes.
     private func schemaPrefix() throws -> String? {

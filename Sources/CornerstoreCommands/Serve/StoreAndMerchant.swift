@@ -123,25 +123,6 @@ private struct MerchantService: Service {
     }
 }
 
-/// Runs a console as a service of a group.
-private struct ConsoleService: Service {
-    let application: ConsoleApplication
-    let settings: ConsoleSettings
-    let host: String
-
-    func run() async throws {
-        do {
-            try await application.run()
-        } catch let error as IOError {
-            throw CommandError(
-                .failed,
-                "Port \(settings.port) cannot be opened on \(host): \(String(cString: strerror(error.errnoCode))). Is another server "
-                    + "running? Choose another port with --console-port, or 0 for any free port. To start without a console, use "
-                    + "--no-console.")
-        }
-    }
-}
-
 /// Runs a store, once its merchant and its console have addresses, as a service of a group.
 private struct StoreAfterOthers: Service {
     let application: StoreApplication
@@ -164,7 +145,15 @@ private struct StoreAfterOthers: Service {
 
     private static func first(_ stream: AsyncStream<String>?) async throws -> String? {
         guard let stream else { return nil }
-        var addresses = stream.makeAsyncIterator()
+        return try await stream.firstAddress()
+    }
+}
+
+extension AsyncStream<String> {
+    /// The first address.
+    /// - Throws: `CancellationError` when the service that sends it did not start.
+    func firstAddress() async throws -> String {
+        var addresses = makeAsyncIterator()
         guard let address = await addresses.next() else { throw CancellationError() }
         return address
     }

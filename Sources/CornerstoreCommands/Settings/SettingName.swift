@@ -15,6 +15,10 @@ protocol SettingName: CaseIterable, Hashable, RawRepresentable, Sendable where R
 
 /// The options that both servers have.
 protocol ServerSettingName: SettingName {
+    static var consolePort: Self { get }
+    static var noConsole: Self { get }
+    static var consoleHost: Self { get }
+    static var consoleFiles: Self { get }
     static var behindProxy: Self { get }
     static var noRateLimits: Self { get }
     static var addressRate: Self { get }

@@ -1,0 +1,79 @@
+"""The programs that the console shows for other languages do what they say, in each language that is installed."""
+
+import html
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import urllib.request
+
+import pytest
+
+# The program that runs a language's file, and the file's name.
+LANGUAGES = {
+    "curl": (["bash"], "verify.sh"), "Python": (["python3"], "verify.py"), "Node": (["node"], "verify.js"),
+    "Swift": (["swiftc", "-o", "verify"], "main.swift"), "Go": (["go", "run"], "verify.go"),
+    "PHP": (["php"], "verify.php"), "Ruby": (["ruby"], "verify.rb"), "Java": (["java"], "Verify.java"),
+}
+
+
+def snippets(store, section):
+    """The programs of a section of the page, by their labels."""
+    # Browsers know the console's name; not every resolver does.
+    console = store.console.replace("cornerstore.localhost", "127.0.0.1")
+    with urllib.request.urlopen(console + "/sandbox/snippets", timeout=60) as answer:
+        page = answer.read().decode()
+    part = re.search(f'<section id="{section}"(.*?)</section>', page, re.S).group(1)
+    found = re.findall(r'<span class="dim">([^<]*)</span><pre><code>(.*?)</code>', part, re.S)
+    return {html.unescape(label): html.unescape(code) for label, code in found}
+
+
+def run(command, folder, **environment):
+    """Runs a program in a folder and returns what it printed."""
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=300, check=False)
+    assert done.returncode == 0, f"{command}: {done.stderr}\n{done.stdout}"
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def folder(store, tmp_path_factory):
+    """A folder with the file `receipt`, of a purchase at the store."""
+    made = tmp_path_factory.mktemp("snippets")
+    run([store.program, "buy", "com.example.monkeys.credits5", "--app", "com.example.monkeys", "--receipt-out",
+         str(made / "receipt"), "--data", store.data], made)
+    return made
+
+
+def test_every_language_has_its_program(store):
+    assert set(snippets(store, "verify")) == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_store_takes_the_receipt(store, folder, language):
+    command, name = LANGUAGES[language]
+    if not shutil.which(command[0]):
+        pytest.skip(f"{language} is not installed")
+    place = folder / language
+    place.mkdir()
+    shutil.copy(folder / "receipt", place)
+    (place / name).write_text(snippets(store, "verify")[language] + "\n", encoding="utf-8")
+    output = run([*command, name], place)
+    if language == "Swift":
+        output = run([str(place / "verify")], place)
+    assert output == "0" or json.loads(output)["status"] == 0, output
+
+
+def test_the_merchant_answers(store, folder):
+    programs = snippets(store, "merchant")
+    bin = folder / "bin"
+    bin.mkdir()
+    (bin / "cornerstore").symlink_to(pathlib.Path(store.program).resolve())
+    path = f"{bin}{os.pathsep}{os.environ['PATH']}"
+    key = run(["bash", "-c", programs.pop("Make an API key")], folder, CORNERSTORE_DATA=store.data, PATH=path)
+    for label, program in programs.items():
+        command = ["python3", "-c", program] if label == "Python" else ["bash", "-c", program]
+        assert "ann" in run(command, folder, KEY=key), label
