@@ -15,11 +15,14 @@ import Testing
             }
             let flags: [ServeSetting: String] = [
                 .data: directory.url.path, .database: "postgres://localhost/x", .schemaPrefix: "shop",
-                .blobs: "s3://packages/a", .merchantPort: "0",
+                .blobs: "s3://packages/a", .merchantPort: "0", .webhook: "https://backend.example/hook",
             ]
             let settings = try ServeSettings(
                 flags: flags, files: ["a.storekit"], productsFiles: [],
-                environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush"], file: nil)
+                environment: [
+                    "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush",
+                    "CORNERSTORE_WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                ], file: nil)
             let store = try settings.configuration()
             let merchant = try #require(try settings.merchant()).configuration(beside: store, apps: ["com.example.a"])
             #expect(merchant.dataDirectory.path == store.dataDirectory.path + "/merchant" && merchant.port == 0)
@@ -27,6 +30,7 @@ import Testing
             #expect(store.bucket?.prefix == "a/" && merchant.bucket?.prefix == "a/merchant/")
             #expect(merchant.bundleIDs == ["com.example.a"] && merchant.policy.environments == [.production, .sandbox])
             #expect(merchant.stores.map(\.roots.count) == [2])
+            #expect(merchant.webhooks != nil && merchant.policy.sendsWebhooks)
             try FileManager.default.removeItem(at: roots)
             let error = #expect(throws: CommandError.self) {
                 try MerchantSettings(port: 0).configuration(beside: store, apps: [])

@@ -1,4 +1,5 @@
 import Logging
+import MerchantServer
 import Testing
 
 @testable import CornerstoreCommands
@@ -10,7 +11,10 @@ import Testing
     ) throws -> ServeSettings {
         try ServeSettings(
             flags: flags, files: files, productsFiles: [],
-            environment: environment.merging(["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush"]) { $1 },
+            environment: environment.merging([
+                "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush",
+                "CORNERSTORE_WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            ]) { $1 },
             file: try file.map { try ConfigurationFile(text: $0, path: "c.yaml") })
     }
 
@@ -81,6 +85,7 @@ import Testing
             case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .consolePort, .node: "7"
             case .storefrontURL: "https://store.example"
             case .consoleHost: "console.example"
+            case .webhook: "https://backend.example/hook"
             case .consoleFiles: "/srv/console"
             case .noMerchant, .noConsole, .feed: "true"
             case .feedLayouts: "flat"
@@ -115,6 +120,17 @@ import Testing
         let error = #expect(throws: CommandError.self) { try settings(file: "no-merchant: maybe").merchant() }
         #expect(error?.code == .usage && error?.detail.contains("no-merchant") == true)
         #expect(throws: CommandError.self) { try settings(flags: [.merchantPort: "65536"]).merchant() }
+    }
+
+    @Test func webhooksNeedASecretOfTheEnvironment() throws {
+        let flags: [ServeSetting: String] = [.webhook: "http://127.0.0.1:9/hook"]
+        #expect(try settings(flags: flags).merchant()?.webhooks != nil)
+        let without = try ServeSettings(flags: flags, files: [], productsFiles: [], environment: [:], file: nil)
+        let error = #expect(throws: CommandError.self) { try without.merchant() }
+        #expect(error?.code == .usage && error?.detail.contains("CORNERSTORE_WEBHOOK_SECRET") == true)
+        #expect(throws: MerchantServerError.self) {
+            try settings(flags: [.webhook: "http://backend.example/hook"]).merchant()
+        }
     }
 
     @Test func theConsoleRunsUnlessTurnedOff() throws {

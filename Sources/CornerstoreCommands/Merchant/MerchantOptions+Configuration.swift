@@ -32,7 +32,6 @@ extension MerchantOptions {
     /// Returns the configuration of the options.
     /// - Throws: ``CommandError`` that names the wrong option.
     func configuration() throws -> MerchantServerConfiguration {
-        let webhook = layers.text(.webhook)
         var configuration = MerchantServerConfiguration(
             dataDirectory: folder, host: layers.text(.host) ?? "127.0.0.1",
             port: try layers.number(.port, 0...65_535, otherwise: MerchantSettings.usualPort),
@@ -44,12 +43,8 @@ extension MerchantOptions {
         configuration.rates = try layers.rates()
         configuration.limits = try layers.limits(ports: 2)
         if try layers.isSet(.remote) { configuration.remote = try remoteStore() }
-        if let webhook {
-            guard let secret = environment["CORNERSTORE_WEBHOOK_SECRET"] else {
-                throw CommandError(.usage, "webhook requires a secret in CORNERSTORE_WEBHOOK_SECRET.")
-            }
-            configuration.webhooks = try WebhookReceiver(
-                address: webhook, secrets: secret.split(separator: " ").map { try WebhookSecret(String($0)) })
+        configuration.webhooks = try layers.text(.webhook).map {
+            try WebhookReceiver(option: $0, environment: environment)
         }
         MerchantServing.adjust(&configuration)
         return configuration

@@ -15,6 +15,8 @@ struct MerchantSettings: Equatable {
     var productsFiles: [URL] = []
     /// The rate limits of addresses, users and API keys; nil for no limits.
     var rates: RateLimits.Rates? = .standard
+    /// The receiver of webhooks; nil for none.
+    var webhooks: WebhookReceiver?
 
     /// Returns the configuration of the merchant beside an open store.
     ///
@@ -30,8 +32,10 @@ struct MerchantSettings: Equatable {
             port: port, databaseURL: store.databaseURL, schema: store.schemaPrefix + "_merchant",
             stores: [try .cornerstore(in: store.dataDirectory)], bundleIDs: apps,
             // Purchases on a developer's machine are sandbox purchases.
-            policy: MerchantPolicy(environments: [.production, .sandbox], usualEnvironment: .sandbox),
+            policy: MerchantPolicy(
+                environments: [.production, .sandbox], sendsWebhooks: webhooks != nil, usualEnvironment: .sandbox),
             productsFiles: productsFiles, rates: rates, isBehindProxy: store.isBehindProxy)
+        configuration.webhooks = webhooks
         configuration.limits = store.limits
         configuration.mayLackApps = store.catalogFiles.isEmpty
         configuration.portOption = "--merchant-port"

@@ -13,7 +13,8 @@ struct ServeCommand: AsyncParsableCommand {
 
             The merchant, the app's own server, listens on a port of its own. It accepts sandbox purchases too, and keeps its ledger in the folder \
             “merchant” of the data directory. Its products come from --merchant-products or from “cornerstore merchant products load”. \
-            --no-merchant starts the store alone.
+            --no-merchant starts the store alone. With --webhook, the merchant sends changes as signed webhooks. CORNERSTORE_WEBHOOK_SECRET is \
+            the signing secret.
 
             The console shows and steers both in a browser, at http://cornerstore.localhost:8420. --no-console leaves it out.
 
@@ -100,6 +101,8 @@ struct ServeCommand: AsyncParsableCommand {
             "A YAML file of one app's products at the merchant. Repeat the option for several apps.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var merchantProducts: [String] = []
+    @Option(help: ArgumentHelp("The URL to which the merchant sends webhooks.", valueName: "url"))
+    var webhook: String?
     @Flag(inversion: .prefixedNo, help: "Run the merchant beside the store (default: yes).")
     var merchant: Bool?
     @Option(
@@ -163,6 +166,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.feedLayouts] = feedLayouts
         flags[.feedCountries] = feedCountries
         flags[.merchantPort] = merchantPort.map(String.init)
+        flags[.webhook] = webhook
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
         flags[.consolePort] = consolePort.map(String.init)
         flags[.noConsole] = console.map { $0 ? "false" : "true" }

@@ -32,6 +32,7 @@ enum ServeSetting: String, ServerSettingName {
     case feedLayouts = "feed-layouts"
     case feedCountries = "feed-countries"
     case merchantPort = "merchant-port"
+    case webhook
     case noMerchant = "no-merchant"
     case consolePort = "console-port"
     case consoleHost = "console-host"
@@ -61,8 +62,8 @@ enum ServeSetting: String, ServerSettingName {
 /// The options of `serve`. The command line overrides the environment, which overrides the file of `--config`.
 struct ServeSettings {
     private let layers: LayeredSettings<ServeSetting>
-    /// The environment variables with the keys for S3 (`AWS_…`).
-    private let keys: [String: String]
+    /// The environment variables with secrets: the keys for S3 (`AWS_…`) and of the merchant's webhooks.
+    private let secrets: [String: String]
 
     /// - Parameters:
     ///   - files: the catalog files of the command line. If empty, those of the environment or the file apply.
@@ -71,7 +72,9 @@ struct ServeSettings {
         flags: [ServeSetting: String], files: [String], productsFiles: [String], environment: [String: String],
         file: ConfigurationFile<ServeSetting>?
     ) throws {
-        keys = environment.filter { $0.key.hasPrefix("AWS_") && !$0.value.isEmpty }
+        secrets = environment.filter {
+            ($0.key.hasPrefix("AWS_") || $0.key == "CORNERSTORE_WEBHOOK_SECRET") && !$0.value.isEmpty
+        }
         layers = LayeredSettings(
             flags: flags, lists: [.files: files, .merchantProducts: productsFiles], environment: environment, file: file
         )
@@ -106,7 +109,7 @@ struct ServeSettings {
         configuration.node = try layers.number(.node, 0...63, otherwise: 0)
         configuration.adminToken = text(.adminToken)
         configuration.databaseURL = try layers.databaseURL(.database)
-        configuration.bucket = try S3Location(option: text(.blobs), environment: keys)
+        configuration.bucket = try S3Location(option: text(.blobs), environment: secrets)
         configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
         configuration.isBehindProxy = try layers.isSet(.behindProxy)
         let usual = SignInLimits.Rates.standard
@@ -126,7 +129,8 @@ struct ServeSettings {
         guard try !layers.isSet(.noMerchant) else { return nil }
         let productsFiles = layers.list(.merchantProducts)
         return MerchantSettings(
-            port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) }, rates: rates)
+            port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) }, rates: rates,
+            webhooks: try text(.webhook).map { try WebhookReceiver(option: $0, environment: secrets) })
     }
 
     /// Returns the settings of the console beside the store; nil for a store without a console.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The address at which the merchant's backend receives webhooks.
-public struct WebhookReceiver: Sendable {
+public struct WebhookReceiver: Sendable, Equatable {
     let url: URL
     let secrets: [WebhookSecret]
 

@@ -3,7 +3,7 @@ import Foundation
 
 /// A secret that signs webhooks: 24 to 64 bytes, written as `whsec_` and Base64 (standardwebhooks.com, "Standard
 /// Webhooks 1.0.0").
-public struct WebhookSecret: Sendable, CustomStringConvertible {
+public struct WebhookSecret: Sendable, Equatable, CustomStringConvertible {
     static let prefix = "whsec_"
 
     fileprivate let key: SymmetricKey
