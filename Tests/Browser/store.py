@@ -1,12 +1,16 @@
-"""A running store, and a device that speaks to it in the device protocol."""
+"""A running store, a device that speaks to it in the device protocol, and a server that takes requests."""
 
+import contextlib
+import http.server
 import json
 import os
 import pathlib
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -26,20 +30,30 @@ class Refused(Exception):
 class Store:
     """`cornerstore serve` with the sample items, on free ports, in a temporary folder."""
 
-    def __init__(self, more=(HOSTILE,)):
-        """`more` are further catalogs."""
+    PORTS = ("control", "sandbox", "production", "storefront", "merchant", "console")
+
+    def __init__(self, more=(HOSTILE,), options=(), environment=None):
+        """`more` are further catalogs, `options` and `environment` those of `cornerstore serve`."""
         examples = ROOT / "Examples"
         self.program = os.environ.get("CORNERSTORE", str(ROOT / ".build/debug/cornerstore"))
         self._folder = tempfile.TemporaryDirectory(prefix="cornerstore-browser.")
         self.data = pathlib.Path(self._folder.name, "data")
         self._log = open(pathlib.Path(self._folder.name, "log"), "w+", encoding="utf-8")
-        ports = [part for port in ["control", "sandbox", "production", "storefront", "merchant", "console"] for part in (f"--{port}-port", "0")]
+        self._arguments = [
+            f"{examples}/MonkeyCredits/MonkeyCredits.storekit=com.example.monkeys",
+            f"{examples}/PhotoFilters/PhotoFilters.storekit=com.example.photofilters",
+            f"{examples}/BookChapters/BookChapters.yaml", f"{examples}/Storefront/Items.yaml",
+            *map(str, more), *options]
+        self._environment = os.environ | (environment or {})
+        self.start(dict.fromkeys(self.PORTS, 0))
+
+    def start(self, ports=None):
+        """Starts the program, again with the same data and on the same ports unless `ports` are given."""
+        ports = ports or {name: urllib.parse.urlsplit(self.addresses[name]).port for name in self.PORTS}
         self._server = subprocess.Popen(
-            [self.program, "serve", "--json", "--data", str(self.data), *ports,
-             f"{examples}/MonkeyCredits/MonkeyCredits.storekit=com.example.monkeys",
-             f"{examples}/PhotoFilters/PhotoFilters.storekit=com.example.photofilters",
-             f"{examples}/Storefront/Items.yaml", *map(str, more)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True)
+            [self.program, "serve", "--json", "--data", str(self.data),
+             *[part for name, port in ports.items() for part in (f"--{name}-port", str(port))], *self._arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True, env=self._environment)
         self.addresses = self._read_addresses()
         self.storefront = self.addresses["storefront"]
         self.console = self.addresses["console"]
@@ -60,6 +74,11 @@ class Store:
         self.stop()
         raise AssertionError("cornerstore did not start: " + self.log)
 
+    def run(self, *arguments):
+        """Runs a command of `cornerstore` on the store's data."""
+        subprocess.run([self.program, *arguments], check=True, timeout=60, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, env=self._environment | {"CORNERSTORE_DATA": str(self.data)})
+
     @property
     def log(self):
         """What the program wrote on standard error."""
@@ -68,14 +87,21 @@ class Store:
             self._text = self._log.read()
         return self._text
 
-    def stop(self):
-        """Stops the program and removes its folder."""
+    def halt(self):
+        """Stops the program gracefully, as SIGTERM does. Returns the seconds that it took."""
+        began = time.monotonic()
         self._server.terminate()
         try:
             self._server.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self._server.kill()
             self._server.wait()
+        self._server.stdout.close()
+        return time.monotonic() - began
+
+    def stop(self):
+        """Stops the program and removes its folder."""
+        self.halt()
         _ = self.log
         self._log.close()
         self._folder.cleanup()
@@ -133,6 +159,50 @@ class Customer:
     def sign_out(self):
         """Signs the device out, which ends its visits."""
         request("DELETE", self._device + "/session", token=self._token)
+
+
+class Receiver:
+    """A server of somebody else on this machine. It notes what it is sent."""
+
+    def __init__(self, page="", status=200):
+        """`page` and `status` are the answer to every request."""
+        self.page, self.status, self.received = page, status, []
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                receiver.received.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                answer = receiver.page.encode()
+                self.send_response(receiver.status)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self):
+        """Stops the server."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@contextlib.contextmanager
+def running(**options):
+    """A store of its own for one test."""
+    store = Store(**options)
+    try:
+        yield store
+    finally:
+        store.stop()
 
 
 def request(method, url, body=None, token=None):

@@ -209,10 +209,11 @@ enum ContentPages {
     /// The steps that a state allows.
     private static func steps(_ state: String) -> [(ControlRoute.ContentStepName, String)] {
         switch state {
-        case "READY_TO_SUBMIT", "REJECTED": [(.submit, "Submit")]
+        case "READY_TO_SUBMIT": [(.submit, "Submit")]
         case "WAITING_FOR_REVIEW": [(.review, "Begin the review"), (.approve, "Approve")]
         case "IN_REVIEW": [(.approve, "Approve")]
-        case "APPROVED": [(.remove, "Remove from sale")]
+        // A rejected version is replaced by another upload.
+        case "REJECTED", "APPROVED": [(.remove, "Remove from sale")]
         default: []
         }
     }

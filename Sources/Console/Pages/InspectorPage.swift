@@ -182,6 +182,10 @@ enum InspectorPage {
                 ConsoleFact(
                     "Status", "\(answer.status)", note: meaning(answer.status), tone: answer.status == 0 ? .good : .bad)
             ]
+            if answer.status == 21004 {
+                section.text =
+                    "The console sends no shared secret. Send the app's, which Settings shows, for receipts with subscriptions."
+            }
         } catch let problem as APIProblem { section.warning = problem.message }
         return section
     }

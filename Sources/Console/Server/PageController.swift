@@ -133,7 +133,8 @@ struct PageController: Sendable {
             case .done(let path, let message):
                 return Self.redirect(page.link(path, [("note", sessions.keep(message))], keepsApp: false))
             case .page(let content):
-                return try answer(content, page, Self.routes.first { $0.path == action.page }, context)
+                return try answer(
+                    content, page, Self.routes.first { $0.path == action.page }, context, isLive: false)
             }
         } catch let problem as FormProblem {
             return try await again(action, page, form, request, context, status: .unprocessableContent, problem)
@@ -156,7 +157,7 @@ struct PageController: Sendable {
         content.fill(action: request.uri.path, problem: problem.message, field: problem.field) { form[$0] }
         content.problem = problem.message
         content.requestID = context.requestID
-        return try answer(content, page, route, context, status: status)
+        return try answer(content, page, route, context, status: status, isLive: false)
     }
 
     /// The question before a change of production. It keeps what was typed, except passwords.
@@ -182,16 +183,18 @@ struct PageController: Sendable {
 
     // MARK: Answers
 
+    /// The answer with a page.
+    /// - Parameter isLive: whether the script may ask for the page again; not for the answer to a form.
     func answer(
         _ content: ConsolePage, _ page: PageRequest, _ route: PageRoute?, _ context: ConsoleRequestContext,
-        status: HTTPResponse.Status = .ok
+        status: HTTPResponse.Status = .ok, isLive: Bool = true
     ) throws -> Response {
         var content = content
-        content.frame = frame(page, route)
+        content.frame = frame(page, route, isLive: isLive)
         return try pages.response(content, status: status, cookie: context.cookie)
     }
 
-    private func frame(_ page: PageRequest, _ route: PageRoute?) -> ConsoleFrame {
+    private func frame(_ page: PageRequest, _ route: PageRoute?, isLive: Bool) -> ConsoleFrame {
         var frame = ConsoleFrame()
         frame.homeLink = page.link("")
         frame.environment = page.environment.rawValue
@@ -234,7 +237,7 @@ struct PageController: Sendable {
             : page.clock.offset.magnitude < 1_000
                 ? "" : "\(page.clock.offset < 0 ? "−" : "+")\(Moments.span(page.clock.offset.magnitude / 1000))"
         frame.clockLink = page.link("clock")
-        if let route, !route.topics.isEmpty {
+        if let route, isLive, !route.topics.isEmpty {
             frame.events = "/console/events"
             frame.topics = route.topics.map { $0.name(page.environment) }.joined(separator: " ")
         }

@@ -7,15 +7,15 @@
  const off = (name) => { try { return localStorage.getItem("cornerstore-" + name) === "off"; } catch { return false; } };
  const set = (name, isOff) => { try { localStorage.setItem("cornerstore-" + name, isOff ? "off" : "on"); } catch {} };
 
+ const button = (text, name, act) => Object.assign(make("button"), { type: "button", className: name, textContent: text, onclick: act });
+
  const addCopies = (at) => {
   if (!navigator.clipboard) return;
   for (const text of all("code.id, .code pre", at)) {
    if (text.nextElementSibling?.className === "copy") continue;
-   const button = make("button");
-   button.type = "button"; button.className = "copy"; button.textContent = "Copy";
-   button.ariaLabel = "Copy " + text.textContent.slice(0, 60);
-   button.onclick = async () => { await navigator.clipboard.writeText(text.textContent); button.textContent = "Copied"; setTimeout(() => { button.textContent = "Copy"; }, 1500); };
-   text.after(button);
+   const copy = button("Copy", "copy", async () => { await navigator.clipboard.writeText(text.textContent); copy.textContent = "Copied"; setTimeout(() => { copy.textContent = "Copy"; }, 1500); });
+   copy.ariaLabel = "Copy " + text.textContent.slice(0, 60);
+   text.after(copy);
   }
  };
  addCopies(document);
@@ -35,26 +35,29 @@
 
  if (body.dataset.leave) setTimeout(() => location.replace(body.dataset.leave), 29000);
 
- // The page asks for itself again and takes the parts that changed.
+ // The page asks for itself again and takes what changed.
  const bar = q("#live"), words = q("#live-text"), pause = q("#pause"), doc = body.dataset;
  const topics = (doc.topics || "").split(" ").filter(Boolean);
- let isPaused = off("live"), isStale = false, isAsking = false, lastAsk = 0, timer = 0, lastSaid = 0, later = 0;
+ let isPaused = off("live"), isLost = false, isStale = false, isAsking = false, lastAsk = 0, timer = 0, lastSaid = 0, later = 0;
  const say = (text) => {
   clearTimeout(later);
-  const wait = Math.max(0, lastSaid + 5000 - Date.now());
-  later = setTimeout(() => { lastSaid = Date.now(); words.textContent = text; }, wait);
+  later = setTimeout(() => { lastSaid = Date.now(); words.textContent = text; }, lastSaid + 5000 - Date.now());
  };
+ const typed = (part) => all("input:not([type=hidden]), textarea, select", part).filter((f) => f.type === "checkbox" ? f.checked !== f.defaultChecked : f.options ? f.selectedIndex !== Math.max(0, all("option", f).findIndex((o) => o.defaultSelected)) : f.value !== f.defaultValue);
  const isBusy = (part) => {
   const selection = getSelection();
-  if (selection && !selection.isCollapsed && part.contains(selection.anchorNode)) return true;
-  const active = document.activeElement;
-  return part.contains(active) || all("input:not([type=hidden]), textarea", part).some((field) => field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
+  return !selection.isCollapsed && selection.containsNode(part, true) || part.contains(document.activeElement) || typed(part).length;
  };
- const plain = (part) => { const copy = part.cloneNode(true); all(".copy, .more, .ago", copy).forEach((b) => b.remove()); all("tr", copy).forEach((r) => r.classList.remove("on", "new")); return copy.innerHTML.replace(/ class=""/g, ""); };
- const take = (part, fresh) => {
+ const plain = (part) => { const copy = part.cloneNode(true); all(".copy, .more, .ago", copy).forEach((b) => b.remove()); all("tr", copy).forEach((r) => r.classList.remove("new")); return copy.innerHTML.replace(/ class=""/g, ""); };
+ const fresher = (part, fresh) => {
   const id = (row) => q("a, code, time", row)?.textContent, known = new Set(all("tbody tr", part).map(id));
+  return all("tbody tr", fresh).filter((row) => !known.has(id(row)));
+ };
+ const take = (part, fresh) => {
+  const kept = typed(part);
+  if (q("tbody", part)) fresher(part, fresh).forEach((row) => row.classList.add("new"));
   part.replaceChildren(...fresh.childNodes);
-  if (known.size) for (const row of all("tbody tr", part)) if (!known.has(id(row))) row.classList.add("new");
+  for (const { id, value, checked } of kept) Object.assign(document.getElementById(id) ?? {}, { value, checked });
   addCopies(part);
  };
  const ask = async () => {
@@ -68,75 +71,68 @@
      const fresh = page.getElementById(part.id);
      if (!fresh || plain(fresh) === plain(part)) continue;
      if (isBusy(part)) {
-      const count = Math.max(1, all("tr", fresh).length - all("tr", part).length);
-      let more = q(".more", part);
-      if (!more) { more = make("button"); more.type = "button"; more.className = "more plain"; q("h2", part).after(more); }
-      more.textContent = count + " new";
-      more.onclick = () => take(part, fresh);
+      const count = fresher(part, fresh).length;
+      if (!q(".more", part)) q("h2", part).after(button("", "more plain"));
+      Object.assign(q(".more", part), { textContent: count ? count + " new" : "Show changes", onclick: () => take(part, fresh) });
       say("New entries");
      } else { take(part, fresh); say("Updated"); }
     }
-    const clock = q(".clock"), now = page.querySelector(".clock");
-    if (clock && now) { clock.className = now.className; clock.replaceChildren(...now.childNodes); }
+    const clock = q(".clock"), now = q(".clock", page);
+    clock.className = now.className; clock.replaceChildren(...now.childNodes);
    }
   } catch {}
   isAsking = false;
   if (isStale) soon();
  };
- const soon = () => { clearTimeout(timer); timer = setTimeout(ask, Math.max(0, lastAsk + 250 - Date.now())); };
- const changed = (topic) => { if (!topics.length || topic === "all" || topics.includes(topic)) soon(); };
+ const soon = () => { clearTimeout(timer); timer = setTimeout(ask, lastAsk + 250 - Date.now()); };
 
- if (doc.events && window.EventSource && topics.length) {
+ if (doc.events && topics.length) {
   bar.hidden = false;
-  const show = () => { bar.classList.toggle("off", isPaused); words.textContent = isPaused ? "Paused" : "Live"; pause.textContent = isPaused ? "Resume" : "Pause"; };
+  const show = () => { clearTimeout(later); bar.classList.toggle("off", isPaused || isLost); words.textContent = isPaused ? "Paused" : isLost ? "Not connected" : "Live"; pause.textContent = isPaused ? "Resume" : "Pause"; };
   show();
-  words.role = "status";
   pause.onclick = () => { isPaused = !isPaused; set("live", isPaused); show(); if (!isPaused) soon(); };
   document.addEventListener("visibilitychange", () => { if (!document.hidden && isStale) soon(); });
-  const name = "cornerstore" + doc.events;
-  const channel = window.BroadcastChannel && new BroadcastChannel(name);
-  const listen = () => new Promise(() => {
+  const name = "cornerstore" + doc.events, channel = new BroadcastChannel(name);
+  const hear = (topic) => {
+   if (isLost !== (topic === "lost")) { isLost = !isLost; show(); }
+   if (topic === "all" || topics.includes(topic)) soon();
+  };
+  const tell = (topic) => { hear(topic); channel.postMessage(topic); };
+  const open = () => {
    const stream = new EventSource(doc.events);
-   let wasOpen = false;
-   stream.onopen = () => { if (wasOpen) { changed("all"); channel?.postMessage("all"); } wasOpen = true; };
-   stream.addEventListener("changed", (event) => { for (const topic of JSON.parse(event.data).topics) { changed(topic); channel?.postMessage(topic); } });
-  });
-  if (channel) channel.onmessage = (event) => changed(event.data);
+   // What changed before a late stream is not in the page.
+   stream.onopen = () => { if (isLost || performance.now() > 1000) tell("all"); };
+   stream.onerror = () => { tell("lost"); if (stream.readyState === 2) setTimeout(open, 5000); };
+   stream.addEventListener("changed", (event) => JSON.parse(event.data).topics.forEach((topic) => tell(topic)));
+  };
+  channel.onmessage = (event) => hear(event.data);
   // One tab listens for all: a browser opens six connections.
-  if (navigator.locks && channel) navigator.locks.request(name, listen); else listen();
+  if (navigator.locks) navigator.locks.request(name, () => new Promise(open)); else open();
  }
 
- const rows = () => all("main tbody tr");
- let at = -1, isGoing = false;
  const move = (step) => {
-  const list = rows();
-  if (!list.length) return;
-  list[at]?.classList.remove("on");
-  at = Math.min(Math.max(at + step, 0), list.length - 1);
-  list[at].classList.add("on"); list[at].scrollIntoView({ block: "nearest" });
+  const list = all("main tbody tr").map((row) => q("a, button", row)).filter(Boolean), at = list.findIndex((to) => to.closest("tr").contains(document.activeElement));
+  list[Math.min(Math.max(at + step, 0), list.length - 1)]?.focus();
  };
+ let isGoing = false;
  const help = () => {
   let box = q("dialog");
   if (!box) {
    box = make("dialog"); box.ariaLabel = "Keys";
-   for (const line of ["/ — search", ...all(".pages a[data-key]").map((a) => "g " + a.dataset.key + " — " + a.textContent), "j, k — rows", "Enter — open", "? — help"]) { const p = make("p"); p.textContent = line; box.append(p); }
-   const form = make("form"), close = make("button"), keys = make("button");
-   form.method = "dialog"; close.textContent = "Close"; keys.textContent = off("keys") ? "Turn keys on" : "Turn keys off"; keys.className = "plain";
-   keys.onclick = () => { set("keys", !off("keys")); box.remove(); };
-   form.append(close, keys); box.append(form); body.append(box);
+   box.append(...["/ — search", ...all(".pages a[data-key]").map((a) => "g " + a.dataset.key + " — " + a.textContent), "j, k — rows", "Enter — open", "? — help"].map((textContent) => Object.assign(make("p"), { textContent })));
+   box.append(button("Close", "", () => box.close()), " ", button(off("keys") ? "Turn keys on" : "Turn keys off", "plain", () => { set("keys", !off("keys")); box.remove(); }));
+   body.append(box);
   }
   box.showModal();
  };
- all(".keys").forEach((k) => { k.hidden = false; });
+ q(".keys").hidden = false; q(".keys button").onclick = help;
  document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || off("keys") || event.target.closest("input, textarea, select, dialog[open]")) return;
   if (event.key === "?") { event.preventDefault(); help(); return; }
-  if (off("keys")) return;
   if (isGoing) { isGoing = false; const link = q('.pages a[data-key="' + CSS.escape(event.key) + '"]'); if (link) { event.preventDefault(); link.click(); } return; }
   if (event.key === "/") { event.preventDefault(); q("#q")?.focus(); }
   else if (event.key === "g") { isGoing = true; setTimeout(() => { isGoing = false; }, 1500); }
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
-  else if (event.key === "Enter" && at >= 0 && !event.target.closest("a, button, summary")) q("a", rows()[at])?.click();
  });
 })();
