@@ -2,8 +2,8 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help build test test-browser screens demo serve bench soak fuzz format lint docs pages clean
-.PHONY: packages packages-test packages-browser packages-bench packages-soak packages-fuzz
+.PHONY: help build test test-browser test-firefox screens demo serve bench soak fuzz format lint docs pages clean
+.PHONY: packages packages-test packages-browser packages-firefox packages-bench packages-soak packages-fuzz
 
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
@@ -35,7 +35,8 @@ KILL_WIDTH := 3
 COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWireTests)[.]
 
 # The storefront's and the console's pages in a browser, on the built cornerstore.
-BROWSER_TESTS = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser python3 -m pytest Tests/Browser
+WITH_BROWSER = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser
+BROWSER_TESTS = $(WITH_BROWSER) python3 -m pytest Tests/Browser
 
 # No test kills PostgreSQL, so the server need not wait for the disk.
 test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off -c full_page_writes=off
@@ -46,7 +47,7 @@ packages:
 packages-test:
 	@scripts/install-packages build test browser
 
-packages-browser packages-bench packages-soak packages-fuzz: packages-%:
+packages-browser packages-firefox packages-bench packages-soak packages-fuzz: packages-%:
 	@scripts/install-packages build $*
 
 build: packages ## build everything, tests included
@@ -62,9 +63,13 @@ test-browser: packages-browser ## test the storefront's and the console's pages 
 	$(SWIFT) build --product cornerstore
 	$(BROWSER_TESTS) $(ARGS)
 
+test-firefox: packages-firefox ## test the journeys through the console in Firefox ESR; ARGS adds options of pytest
+	$(SWIFT) build --product cornerstore
+	$(WITH_BROWSER) --firefox python3 -m pytest Tests/Browser/test_console_journeys.py $(ARGS)
+
 screens: packages-browser ## take the documentation's pictures of the console again
 	$(SWIFT) build --product cornerstore
-	CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser python3 Tests/Browser/screens.py
+	$(WITH_BROWSER) python3 Tests/Browser/screens.py
 
 demo: packages ## show the sample apps, a store and a merchant at work; ONCE=1 stops at the end
 	$(SWIFT) build --product monkey-credits
