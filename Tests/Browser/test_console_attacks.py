@@ -193,7 +193,7 @@ def test_hostile_text_stays_text_in_every_field(browser):
         managed = f"/sandbox/managed/{shopper.managed}"
         page.goto(managed)
         page.get_by_label("Review", exact=True).select_option("manual")
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Save", exact=True).click()
         page.goto(f"{managed}/{shopper.managed}.coins")
         page.get_by_role("button", name="Submit for review").click()
 

@@ -53,7 +53,7 @@ def test_from_the_first_start_to_a_verified_receipt(browser, fresh, kind):
         page = hands.page
         page.goto("/")
         steps = page.locator("#first li")
-        expect(steps).to_have_count(3)
+        expect(steps).to_have_count(4)
         # The store made a tester.
         expect(page.locator("#first li.done")).to_have_count(1)
         hands.press(steps.nth(0).get_by_role("link"))
@@ -79,7 +79,7 @@ def test_from_the_first_start_to_a_verified_receipt(browser, fresh, kind):
         expect(page.locator("#purchases")).to_contain_text(bought)
         expect(page.locator("#verify")).to_contain_text("The receipt is valid.")
         hands.go("Overview")
-        expect(page.get_by_role("heading", name="Last purchases")).to_be_visible()
+        expect(page.get_by_role("heading", name="Last events")).to_be_visible()
         expect(page.locator("#first")).to_have_count(0)
 
 
@@ -102,7 +102,7 @@ def test_a_draft_is_reviewed_and_sold_in_production(browser, fresh, kind):
         hands.press(page.get_by_role("button", name="Register"))
         expect(page.get_by_text("Registered com.example.fresh.")).to_be_visible()
         hands.choose(page.get_by_label("Review", exact=True), "manual")
-        hands.press(page.get_by_role("button", name="Save"))
+        hands.press(page.get_by_role("button", name="Save", exact=True))
         expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
 
         hands.choose(page.get_by_label("Type"), "Non-consumable")
@@ -111,9 +111,12 @@ def test_a_draft_is_reviewed_and_sold_in_production(browser, fresh, kind):
         states("Missing Metadata", False, False)
         hands.fill(page.get_by_label("Reference name"), "The key")
         hands.fill(page.get_by_label("Price"), "2.49")
+        hands.press(page.get_by_role("button", name="Save", exact=True))
+        expect(page.get_by_text("Saved. The product is in “Missing Metadata”.")).to_be_visible()
+        hands.fill(page.get_by_label("Language", exact=True), "en_US")
         hands.fill(page.get_by_label("Name that customers read"), "A golden key")
         hands.fill(page.get_by_label("Description"), "Opens every door.")
-        hands.press(page.get_by_role("button", name="Save"))
+        hands.press(page.get_by_role("button", name="Save the language"))
         states("Ready to Submit", True, False)
         hands.press(page.get_by_role("button", name="Submit for review"))
         states("Waiting for Review", True, False)

@@ -1,12 +1,14 @@
 """The payment sheet's pages: fit for every screen, and answered by an app's customers with and without JavaScript."""
 
 import contextlib
+import http.client
 import http.server
 import os
 import pathlib
 import re
 import subprocess
 import threading
+import urllib.parse
 
 import conftest
 import html5lib
@@ -50,9 +52,33 @@ PAGES = {
 }
 
 
+# The addresses of the questions of a test.
+ASKED = []
+
+
 def post(store, question):
     """Asks a question as an app does. Returns its address."""
-    return store.control + ask("POST", store.control + "/control/v1/sheets", question)["path"]
+    address = store.control + ask("POST", store.control + "/control/v1/sheets", question)["path"]
+    ASKED.append((address, question["kind"]))
+    return address
+
+
+@pytest.fixture(autouse=True)
+def ended():
+    """Answers the questions of a test and fetches the answers, because only so many may wait."""
+    yield
+    for address, kind in ASKED:
+        address = urllib.parse.urlsplit(address)
+        connection = http.client.HTTPConnection(address.netloc)
+        choice = "accept" if kind == "notice" else "decline"
+        for method, path, form in [("POST", address.path + "/answer", f"choice={choice}"),
+                                   ("GET", f"/control/v1{address.path}/answer", None)]:
+            connection.request(method, path, form, {"Content-Type": "application/x-www-form-urlencoded"})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status in (200, 303, 409), (path, answer.status)
+        connection.close()
+    ASKED.clear()
 
 
 @contextlib.contextmanager

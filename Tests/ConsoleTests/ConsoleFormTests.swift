@@ -319,7 +319,7 @@ import Testing
             #expect(draft.text.contains("Ready to Submit") && draft.text.contains("21000009"), "\(made.text)")
             checkCommands(draft.text, "managed subscription")
             for form in draft.forms {
-                #expect(PageController.actions.contains { matches(form.action, $0.path) }, "\(form.action)")
+                #expect(PageController.actions.contains { Self.matches(form.action, $0.path) }, "\(form.action)")
             }
             let product = path + "/club"
             func now() async throws -> TestBrowser.Page { try await browser.get(product) }

@@ -314,7 +314,7 @@ enum OverviewPage {
                 ConsoleStep(
                     "Let the merchant send webhooks to your backend", isDone: merchant.webhook != nil,
                     link: request.link("notifications"),
-                    command: "cornerstore merchant serve --webhook http://127.0.0.1:9000"))
+                    command: "cornerstore serve --webhook http://127.0.0.1:9000"))
         }
         return section
     }

@@ -67,8 +67,9 @@ struct RunningMerchant {
     ) async throws -> Reply {
         let reply = try await HTTPReply(
             route.method.rawValue, address + route.path, token: token, type: type, headers: headers, body: body)
-        // With an empty name a path is another's, which may have no such method.
-        if reply.status != 405, let statuses = Self.statuses["\(route.method.rawValue) \(route.template)"] {
+        // With an empty name, a path is nowhere or another's, which may have no such method.
+        let isNamed = !(route.path + "/").contains("//")
+        if isNamed, reply.status != 405, let statuses = Self.statuses["\(route.method.rawValue) \(route.template)"] {
             #expect(statuses.contains(reply.status), "\(route): \(reply.status) is not in the document")
         }
         return reply
