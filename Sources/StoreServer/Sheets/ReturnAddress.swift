@@ -3,7 +3,7 @@ import CornerstoreEncoding
 /// An address of this machine to which a payment sheet's page returns: `http` or `https`, then `127.0.0.1`, `localhost`
 /// or a name under `localhost`.
 ///
-/// A redirect to another machine would let whoever posts a sheet lead people anywhere. `[::1]` is none, because a
+/// A redirect to another machine would let whoever posts a sheet lead people anywhere. `[::1]` is refused, because a
 /// `Content-Security-Policy` cannot name it.
 struct ReturnAddress: Sendable, Equatable {
     /// The whole address.

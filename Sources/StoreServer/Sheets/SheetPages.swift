@@ -175,7 +175,7 @@ extension SheetQuestion.Kind {
 
 /// What is wrong with a form of a payment sheet.
 struct SheetFormProblem: Error {
-    /// The name of the field; nil when it is none's.
+    /// The name of the field; nil for the whole form.
     var field: String?
     var message: String
 }
