@@ -36,7 +36,8 @@ COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWi
 
 # The storefront's and the console's pages in a browser, on the built cornerstore.
 WITH_BROWSER = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser
-BROWSER_TESTS = $(WITH_BROWSER) python3 -m pytest Tests/Browser
+# Two run at once, each with a store and a browser of its own, and each takes whole files.
+BROWSER_TESTS = $(WITH_BROWSER) python3 -m pytest Tests/Browser --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # No test kills PostgreSQL, so the server need not wait for the disk.
 test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off -c full_page_writes=off

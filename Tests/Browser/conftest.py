@@ -8,9 +8,36 @@ import playwright.sync_api
 import pytest
 import store as stores
 
+# Failed tests show the values of its assertions, too.
+pytest.register_assert_rewrite("looks")
+
 # Milliseconds. Several test runs may share a machine with two cores.
 PATIENCE = 30_000
+PICTURES = stores.ROOT / ".build/screens"
 playwright.sync_api.expect.set_options(timeout=PATIENCE)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--pictures", action="store_true", help=f"keep pictures of all pages in {PICTURES}")
+
+
+def pytest_sessionfinish(session):
+    """Puts all pictures on one page."""
+    if session.config.getoption("--pictures") and not hasattr(session.config, "workerinput"):
+        figures = "".join(f"<figure><img src='{path.name}' width='300'><figcaption>{path.stem}</figcaption></figure>"
+                          for path in sorted(PICTURES.glob("*.png")))
+        style = "body { display: flex; flex-wrap: wrap; align-items: start }"
+        (PICTURES / "index.html").write_text(
+            f"<!DOCTYPE html><title>Pages</title><style>{style}</style>{figures}", encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def pictures(pytestconfig):
+    """The folder for pictures of pages, or None."""
+    if not pytestconfig.getoption("--pictures"):
+        return None
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    return PICTURES
 
 
 @pytest.fixture(scope="session")
@@ -29,9 +56,10 @@ def browser():
         if "firefox" in os.path.basename(path):
             running = play.firefox.launch(channel="moz-firefox", executable_path=path)
         else:
-            # Chromium has no sandbox for root, and a container may have a small /dev/shm. Names under .example are this
-            # machine's, for attacks.
-            arguments = ["--disable-dev-shm-usage", "--mute-audio", "--host-resolver-rules=MAP *.example 127.0.0.1"]
+            # Chromium has no sandbox for root, and a container may have a small /dev/shm, and no GPU that is worth a
+            # process. Names under .example are this machine's, for attacks.
+            arguments = ["--disable-dev-shm-usage", "--disable-gpu", "--mute-audio",
+                         "--host-resolver-rules=MAP *.example 127.0.0.1"]
             running = play.chromium.launch(
                 executable_path=path, args=arguments + (["--no-sandbox"] if os.getuid() == 0 else []))
         yield running
@@ -89,7 +117,6 @@ def watched(browser, store, origin=None, **options):
         context.on("page", watch.follow)
         yield context, watch
         assert watch.faults == []
-
 
 
 @pytest.fixture(params=["with scripts", "without scripts"])

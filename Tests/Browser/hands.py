@@ -44,8 +44,9 @@ class Keyboard(Pointer):
 
     def _reach(self, control):
         """Moves the focus to a control."""
+        element = control.element_handle()
         for _ in range(self.MOST):
-            if control.evaluate("control => control === document.activeElement"):
+            if element.evaluate("element => element === document.activeElement"):
                 return
             self.page.keyboard.press("Tab")
         raise AssertionError(f"Tab does not lead to {control}")

@@ -1,10 +1,12 @@
 """A running store, a device that speaks to it in the device protocol, and a server that takes requests."""
 
+import atexit
 import contextlib
 import http.server
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -30,6 +32,9 @@ class Refused(Exception):
 class Store:
     """`cornerstore serve` with the sample items, on free ports, in a temporary folder."""
 
+    # The keys and certificates of the first store, which others use as well: to make them takes more than a second.
+    authority = None
+
     PORTS = ("control", "sandbox", "production", "storefront", "merchant", "console")
 
     def __init__(self, more=(HOSTILE,), options=(), environment=None):
@@ -45,7 +50,14 @@ class Store:
             f"{examples}/BookChapters/BookChapters.yaml", f"{examples}/Storefront/Items.yaml",
             *map(str, more), *options]
         self._environment = os.environ | (environment or {})
+        authority = self.data / "authority"
+        if Store.authority:
+            self.data.mkdir(mode=0o700)
+            shutil.copytree(Store.authority, authority)
         self.start(dict.fromkeys(self.PORTS, 0))
+        if not Store.authority:
+            Store.authority = shutil.copytree(authority, tempfile.mkdtemp(prefix="cornerstore-browser."), dirs_exist_ok=True)
+            atexit.register(shutil.rmtree, Store.authority)
 
     def start(self, ports=None):
         """Starts the program, again with the same data and on the same ports unless `ports` are given."""

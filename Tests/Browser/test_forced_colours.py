@@ -2,12 +2,13 @@
 
 import conftest
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from looks import DARK as DARK_COLOURS, DESKTOP, faults, use
 from playwright.sync_api import expect
 from store import FILTERS, MONKEYS, SONG
 from test_console import Shopper
-from test_looks import AXE
 from test_sheets import PAGES, post
+
+LIGHT, DARK = DESKTOP._replace(forced="active"), DARK_COLOURS._replace(forced="active")
 
 # The console's pages, and what must have a border or an outline there.
 CONSOLE = {
@@ -21,9 +22,6 @@ STOREFRONT = {
     f"/us/app/monkey-credits/id{MONKEYS}": "button, input:not([type=hidden])",
     f"/us/app/photo-filters/id{FILTERS}": "button, .price",
 }
-
-# axe reads the style sheet's colours, where the browser paints the system's.
-UNFORCED = {"rules": {"color-contrast": {"enabled": False}}}
 
 # What of these has neither a border nor an outline on any side.
 BARE = """selector => [...document.querySelectorAll(selector)].filter(element => {
@@ -39,33 +37,43 @@ def assert_readable(page, selector):
     assert page.evaluate("matchMedia('(forced-colors: active)').matches")
     assert page.locator(selector).count() > 0
     assert page.evaluate(BARE, selector) == []
-    results = Axe().run(page, options=AXE | UNFORCED).response
-    assert [f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
-            for rule in results["violations"] for node in rule["nodes"]] == []
+    assert faults(page) == []
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
+def assert_marked(page):
+    """The page and the environment where the reader is must differ from the others."""
+    for links in (".pages a", ".switch a"):
+        colours = "links => links.map(link => getComputedStyle(link).backgroundColor)"
+        here = page.locator(links + "[aria-current]").evaluate_all(colours)
+        others = page.locator(links + ":not([aria-current])").evaluate_all(colours)
+        assert len(here) == 1 and others and here[0] not in others
+
+
+@pytest.fixture(scope="module")
+def purchase(store):
+    """A purchase, which the console's lists show."""
+    return Shopper(store)
+
+
 @pytest.mark.parametrize("path", CONSOLE)
-def test_the_console(browser, store, path, colours):
-    Shopper(store)
-    with conftest.watched(browser, store, store.console, forced_colors="active", color_scheme=colours) as (context, _):
+def test_the_console(browser, store, purchase, path):
+    with conftest.watched(browser, store, store.console) as (context, _):
         page = context.new_page()
         page.goto(path)
-        assert_readable(page, CONSOLE[path])
-        # The page and the environment where the reader is differ from the others.
-        for links in (".pages a", ".switch a"):
-            colour = "link => getComputedStyle(link).backgroundColor"
-            here = page.locator(links + "[aria-current]").evaluate(colour)
-            assert here not in [other.evaluate(colour) for other in page.locator(links + ":not([aria-current])").all()]
+        for screen in (LIGHT, DARK):
+            use(page, screen)
+            assert_readable(page, CONSOLE[path])
+            assert_marked(page)
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("path", STOREFRONT)
-def test_the_storefront(browser, store, path, colours):
-    with conftest.watched(browser, store, forced_colors="active", color_scheme=colours) as (context, _):
+def test_the_storefront(browser, store, path):
+    with conftest.watched(browser, store) as (context, _):
         page = context.new_page()
         page.goto(path)
-        assert_readable(page, STOREFRONT[path])
+        for screen in (LIGHT, DARK):
+            use(page, screen)
+            assert_readable(page, STOREFRONT[path])
 
 
 def test_a_purchase_on_the_storefront(browser, store):
