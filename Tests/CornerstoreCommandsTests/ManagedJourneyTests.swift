@@ -21,7 +21,7 @@ struct ManagedJourneyTests {
                 try #require(result.status == 0, "\(line): \(result.all)")
                 return result.output
             }
-            var serve = try ServeProcess([], data: data)
+            var serve = try await ServeProcess([], data: data)
             defer { _ = serve.stop() }
             _ = try await succeed("app register com.example.new --by anna")
             _ = try await succeed("app set --review manual --by anna")
@@ -42,7 +42,7 @@ struct ManagedJourneyTests {
             _ = try await succeed("product submit \(Self.coins) --by anna")
 
             serve.kill()
-            serve = try ServeProcess([], data: data)
+            serve = try await ServeProcess([], data: data)
             #expect(try await succeed("product approve \(Self.coins) --by rita").contains("production yes"))
             #expect(try await run(buy).status == 0)
             let history = try await succeed("product history --json").objects()

@@ -1,5 +1,6 @@
 import Foundation
 import StoreServer
+import TestSupport
 import Testing
 
 @testable import CornerstoreCommands
@@ -35,7 +36,8 @@ final class ServeProcess: Sendable {
     let data: String
 
     /// Starts `serve` on free ports and waits for its one document.
-    convenience init(_ files: [String], data: String) throws {
+    convenience init(_ files: [String], data: String) async throws {
+        try await SharedAuthority.copy(to: URL(fileURLWithPath: data).appendingPathComponent("authority"))
         try self.init(
             ["serve"] + files + [
                 "--control-port", "0", "--sandbox-port", "0", "--production-port", "0", "--storefront-port", "0",

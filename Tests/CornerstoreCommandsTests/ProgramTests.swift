@@ -22,7 +22,7 @@ import Testing
     @Test(.enabled(if: !storekitFiles.isEmpty, "no fixtures"), arguments: storekitFiles)
     func everyFileIsServedAndBoughtFrom(_ file: String) async throws {
         try await TemporaryDirectory.with { directory in
-            let serve = try ServeProcess([file], data: directory.path("data"))
+            let serve = try await ServeProcess([file], data: directory.path("data"))
             defer { _ = serve.stop() }
             let apps = try await Program.run(["app", "list", "--data", serve.data, "--json"]).output.objects()
             let products = try #require(apps.first?["productIds"] as? [String])
@@ -40,7 +40,7 @@ import Testing
 
     @Test func aPurchaseFromTheShell() async throws {
         try await TemporaryDirectory.with { directory in
-            let serve = try ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
+            let serve = try await ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
             defer { _ = serve.stop() }
             let receipt = directory.path("receipt")
             let options = ["--data", serve.data, "--json"]
@@ -87,7 +87,7 @@ import Testing
 
     @Test func aRestoreFromTheShell() async throws {
         try await TemporaryDirectory.with { directory in
-            let serve = try ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
+            let serve = try await ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
             defer { _ = serve.stop() }
             let options = ["--data", serve.data, "--json"]
             func run(_ line: String) async throws -> [String: Any] {
@@ -134,7 +134,7 @@ import Testing
 
     @Test func refusalsOfAPurchase() async throws {
         try await TemporaryDirectory.with { directory in
-            let serve = try ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
+            let serve = try await ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
             defer { _ = serve.stop() }
             func run(_ line: String) async throws -> ChildProcess.Result {
                 try await Program.run(line.split(separator: " ").map(String.init) + ["--data", serve.data])
@@ -177,7 +177,7 @@ import Testing
     @Test func oneProcessHoldsADataDirectory() async throws {
         try await TemporaryDirectory.with { directory in
             let file = try catalog(directory)
-            let serve = try ServeProcess([file], data: directory.path("data"))
+            let serve = try await ServeProcess([file], data: directory.path("data"))
             let second = try await Program.run(["serve", file, "--data", serve.data])
             #expect(second.status == 1)
             #expect(second.errors.contains("in use"))
@@ -185,7 +185,7 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: serve.data + "/addresses.json"))
             // Its keys and its tester outlive it.
             let tester = try Data(contentsOf: URL(fileURLWithPath: serve.data + "/sandbox-tester.json"))
-            let third = try ServeProcess([file], data: serve.data)
+            let third = try await ServeProcess([file], data: serve.data)
             #expect(try Data(contentsOf: URL(fileURLWithPath: serve.data + "/sandbox-tester.json")) == tester)
             #expect(third.stop() == 0)
         }
@@ -194,7 +194,7 @@ import Testing
     @Test func aPortThatIsTakenIsNamed() async throws {
         try await TemporaryDirectory.with { directory in
             let file = try catalog(directory)
-            let serve = try ServeProcess([file], data: directory.path("data"))
+            let serve = try await ServeProcess([file], data: directory.path("data"))
             defer { _ = serve.stop() }
             let port = try #require(serve.report["sandbox"]?.split(separator: ":").last.map(String.init))
             let second = try await Program.run(
@@ -208,16 +208,20 @@ import Testing
     }
 
     @Test func theDemonstrationSucceeds() async throws {
-        let result = try await Program.run(["demo", "--once", "--json"])
-        let report = try result.output.object()
-        #expect(result.status == 0, "\(result.all)")
-        #expect(report["passed"] as? Bool == true)
-        let steps = try #require(report["steps"] as? [[String: Any]])
-        #expect(steps.count == 27)
-        #expect(
-            steps.allSatisfy {
-                ($0["checks"] as? [[String: Any]])?.allSatisfy { $0["passed"] as? Bool == true } == true
-            })
-        #expect(result.errors.isEmpty)
+        try await TemporaryDirectory.with { directory in
+            let data = directory.url.appendingPathComponent("demo")
+            try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
+            let result = try await Program.run(["demo", "--once", "--json", "--data", data.path])
+            let report = try result.output.object()
+            #expect(result.status == 0, "\(result.all)")
+            #expect(report["passed"] as? Bool == true)
+            let steps = try #require(report["steps"] as? [[String: Any]])
+            #expect(steps.count == 27)
+            #expect(
+                steps.allSatisfy {
+                    ($0["checks"] as? [[String: Any]])?.allSatisfy { $0["passed"] as? Bool == true } == true
+                })
+            #expect(result.errors.isEmpty)
+        }
     }
 }

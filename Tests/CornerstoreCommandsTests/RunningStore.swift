@@ -45,7 +45,6 @@ struct RunningStore: Sendable {
             try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
             // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
             configuration.passwordCost = PasswordCost(rounds: 16)
-            try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
             let application = try await StoreAndMerchant.open(
                 configuration, merchant: nil, now: { Date() }, logger: ServeAction.logger(.critical))
             let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)

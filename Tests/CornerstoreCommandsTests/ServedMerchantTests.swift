@@ -69,7 +69,7 @@ struct ServedMerchantTests {
                     options += ["--database", url, "--schema-prefix", prefix]
                     place += ["--database", url, "--schema", "\(prefix)_merchant"]
                 }
-                let serve = try ServeProcess(options, data: directory.path("data"))
+                let serve = try await ServeProcess(options, data: directory.path("data"))
                 defer { _ = serve.stop() }
                 let written = try String(contentsOfFile: serve.data + "/addresses.json", encoding: .utf8).object()
                 #expect(written["merchant"] as? String == serve.report["merchant"])
@@ -133,7 +133,7 @@ struct ServedMerchantTests {
                     file += "database: \(url)\nschema: \(prefix)_merchant\n"
                 }
                 let config = try write(file, "merchant.yaml", directory)
-                let serve = try ServeProcess(options, data: directory.path("data"))
+                let serve = try await ServeProcess(options, data: directory.path("data"))
                 defer { _ = serve.stop() }
                 func merchant(_ line: String) async throws -> String {
                     let words = line.split(separator: " ").map(String.init)
@@ -169,7 +169,7 @@ struct ServedMerchantTests {
     @Test func theMerchantSellsTheFilesProducts() async throws {
         try await TemporaryDirectory.with { directory in
             let file = try write(Self.products, "products.yaml", directory)
-            let serve = try ServeProcess(
+            let serve = try await ServeProcess(
                 [try catalog(directory), "--merchant-products", file], data: directory.path("data"))
             defer { _ = serve.stop() }
             let listed = try await Program.run(["merchant", "products", "list", "--data", serve.data + "/merchant"])
@@ -189,7 +189,7 @@ struct ServedMerchantTests {
         }
         try await TemporaryDirectory.with { directory in
             let catalog = try write("cornerstore-catalog: 1\napps:\n" + app("one"), "catalog.yaml", directory)
-            let serve = try ServeProcess([catalog], data: directory.path("data"))
+            let serve = try await ServeProcess([catalog], data: directory.path("data"))
             defer { _ = serve.stop() }
             let place = ["--data", serve.data + "/merchant"]
             try Data(("cornerstore-catalog: 1\napps:\n" + app("one") + app("two")).utf8)
@@ -216,7 +216,7 @@ struct ServedMerchantTests {
 
     @Test func aStoreAlone() async throws {
         try await TemporaryDirectory.with { directory in
-            let serve = try ServeProcess([try catalog(directory), "--no-merchant"], data: directory.path("data"))
+            let serve = try await ServeProcess([try catalog(directory), "--no-merchant"], data: directory.path("data"))
             #expect(serve.report["merchant"] == nil && serve.report["sandbox"] != nil)
             #expect(!FileManager.default.fileExists(atPath: serve.data + "/merchant"))
             #expect(serve.stop() == 0)
@@ -227,7 +227,7 @@ struct ServedMerchantTests {
         try await TemporaryDirectory.with { directory in
             let file = try write(Self.products, "products.yaml", directory)
             let files = [try catalog(directory), "--merchant-products", file]
-            let serve = try ServeProcess(files, data: directory.path("data"))
+            let serve = try await ServeProcess(files, data: directory.path("data"))
             let receipt = directory.path("receipt")
             let bought = try await Program.run(
                 ["buy", "com.example.app.coins", "--receipt-out", receipt, "--data", serve.data])
@@ -238,7 +238,7 @@ struct ServedMerchantTests {
             let first = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
             #expect(first.status == 200)
             serve.kill()
-            let next = try ServeProcess(files, data: directory.path("data"))
+            let next = try await ServeProcess(files, data: directory.path("data"))
             let again = try await ask(next, "/v1/redemptions", token: token, receipt: receipt)
             #expect(again.body == first.body)
             let check = try await Program.run(["merchant", "check"] + place)
@@ -251,7 +251,7 @@ struct ServedMerchantTests {
     @Test func aPortThatIsTakenStopsBothAndIsNamed() async throws {
         try await TemporaryDirectory.with { directory in
             let file = try catalog(directory)
-            let serve = try ServeProcess([file], data: directory.path("data"))
+            let serve = try await ServeProcess([file], data: directory.path("data"))
             defer { _ = serve.stop() }
             let free = ["control", "sandbox", "production", "merchant", "console"].map { ($0, "--\($0)-port") }
             for (name, option) in free {
@@ -266,7 +266,7 @@ struct ServedMerchantTests {
                 #expect(reason.contains("Port \(taken) ") && reason.contains(option), "\(second.errors)")
                 #expect(!FileManager.default.fileExists(atPath: directory.path("other/addresses.json")))
             }
-            let third = try ServeProcess([file], data: directory.path("other"))
+            let third = try await ServeProcess([file], data: directory.path("other"))
             #expect(third.stop() == 0)
         }
     }
@@ -279,7 +279,7 @@ struct ServedMerchantTests {
             let result = try await Program.run(
                 ["serve", file, "--data", directory.path("data"), "--merchant-products", bad] + ports)
             #expect(result.status == 1 && result.errors.contains("products.yaml"), "\(result.all)")
-            let serve = try ServeProcess([file], data: directory.path("data"))
+            let serve = try await ServeProcess([file], data: directory.path("data"))
             #expect(serve.stop() == 0)
         }
     }
