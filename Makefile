@@ -27,8 +27,10 @@ help: ## print this list
 # longer than the time limits of the servers that it uses.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 
-# How many kill tests run at once. Each starts several programs, and spends half of its time waiting for them to start.
-KILL_WIDTH := 3
+# Tests that start many programs, one after the other, and how many of these tests run at once. Beside eight others, each
+# start takes so long that they would pass their minute.
+STARTING := KillTests|[.]ProgramTests/
+STARTING_WIDTH := 3
 
 # Suites that only compute. They occupy Swift's threads, one for each core, and tests that use a server would wait for a
 # thread at each step. So these suites run first, on their own.
@@ -56,8 +58,8 @@ build: packages ## build everything, tests included
 
 test: packages-test lint ## check the style and the links, then run all tests; starts a PostgreSQL and an S3 server for them
 	scripts/in-memory scripts/failures-last $(SWIFT) test --parallel --disable-xctest --filter '$(COMPUTING)'
-	scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --skip KillTests --skip '$(COMPUTING)'
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(KILL_WIDTH) scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
+	scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --skip '$(STARTING)' --skip '$(COMPUTING)'
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(STARTING_WIDTH) scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter '$(STARTING)'
 	$(BROWSER_TESTS)
 
 test-browser: packages-browser ## test the storefront's and the console's pages in a browser; ARGS adds options of pytest

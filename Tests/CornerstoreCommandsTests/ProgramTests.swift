@@ -40,7 +40,8 @@ import Testing
 
     @Test func aPurchaseFromTheShell() async throws {
         try await TemporaryDirectory.with { directory in
-            let serve = try await ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
+            let serve = try await ServeProcess(
+                [try catalog(directory) + "=com.example.app"], data: directory.path("data"))
             defer { _ = serve.stop() }
             let receipt = directory.path("receipt")
             let options = ["--data", serve.data, "--json"]
@@ -87,7 +88,8 @@ import Testing
 
     @Test func aRestoreFromTheShell() async throws {
         try await TemporaryDirectory.with { directory in
-            let serve = try await ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
+            let serve = try await ServeProcess(
+                [try catalog(directory) + "=com.example.app"], data: directory.path("data"))
             defer { _ = serve.stop() }
             let options = ["--data", serve.data, "--json"]
             func run(_ line: String) async throws -> [String: Any] {
@@ -134,7 +136,8 @@ import Testing
 
     @Test func refusalsOfAPurchase() async throws {
         try await TemporaryDirectory.with { directory in
-            let serve = try await ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
+            let serve = try await ServeProcess(
+                [try catalog(directory) + "=com.example.app"], data: directory.path("data"))
             defer { _ = serve.stop() }
             func run(_ line: String) async throws -> ChildProcess.Result {
                 try await Program.run(line.split(separator: " ").map(String.init) + ["--data", serve.data])
