@@ -27,6 +27,7 @@ def pytest_sessionfinish(session):
         figures = "".join(f"<figure><img src='{path.name}' width='300'><figcaption>{path.stem}</figcaption></figure>"
                           for path in sorted(PICTURES.glob("*.png")))
         style = "body { display: flex; flex-wrap: wrap; align-items: start }"
+        PICTURES.mkdir(parents=True, exist_ok=True)
         (PICTURES / "index.html").write_text(
             f"<!DOCTYPE html><title>Pages</title><style>{style}</style>{figures}", encoding="utf-8")
 

@@ -2,13 +2,13 @@
 
 import conftest
 import pytest
-from looks import DARK as DARK_COLOURS, DESKTOP, faults, use
+from looks import DARK, DESKTOP, faults, use
 from playwright.sync_api import expect
 from store import FILTERS, MONKEYS, SONG
 from test_console import Shopper
 from test_sheets import PAGES, post
 
-LIGHT, DARK = DESKTOP._replace(forced="active"), DARK_COLOURS._replace(forced="active")
+SCREENS = [screen._replace(forced="active") for screen in (DESKTOP, DARK)]
 
 # The console's pages, and what must have a border or an outline there.
 CONSOLE = {
@@ -60,7 +60,7 @@ def test_the_console(browser, store, purchase, path):
     with conftest.watched(browser, store, store.console) as (context, _):
         page = context.new_page()
         page.goto(path)
-        for screen in (LIGHT, DARK):
+        for screen in SCREENS:
             use(page, screen)
             assert_readable(page, CONSOLE[path])
             assert_marked(page)
@@ -71,7 +71,7 @@ def test_the_storefront(browser, store, path):
     with conftest.watched(browser, store) as (context, _):
         page = context.new_page()
         page.goto(path)
-        for screen in (LIGHT, DARK):
+        for screen in SCREENS:
             use(page, screen)
             assert_readable(page, STOREFRONT[path])
 

@@ -116,7 +116,7 @@ def opened(page, store, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_fit_for_people(sheet, store, name, pictures):
     answer = opened(sheet, store, name)
-    assert answer.status == 422 if name in REFUSED else 404 if name == "gone" else 200
+    assert answer.status == (422 if name in REFUSED else 404 if name == "gone" else 200)
     expect(sheet.get_by_role("heading", level=1)).to_be_visible()
     assert_valid(answer)
     policy = answer.headers["content-security-policy"]
