@@ -54,7 +54,8 @@ extension PaymentQueueStateMachine {
         case response(PurchaseResponse)
         case refused(PaymentFailure)
         case unreachable
-        /// The paying account is not signed in, and the customer declined to sign in. Ask again at the next launch.
+        /// The paying account is not signed in, and the customer declined to sign in. Ask again at the next sign-in or
+        /// launch.
         case signedOut
     }
 }

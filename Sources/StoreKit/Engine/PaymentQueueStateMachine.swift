@@ -18,6 +18,8 @@ struct PaymentQueueStateMachine: Sendable {
     private var dormant: Set<UUID> = []
     private var confirming: UUID?
     private var sending: Set<UUID> = []
+    /// The payments whose account signed in while their request was running, perhaps without a valid token.
+    private var signedInMeanwhile: Set<UUID> = []
     private var finishing: Set<UUID> = []
     private var collecting: [UUID] = []
     /// The accounts whose receipts could not be fetched, until the next retry. Receipts of other accounts do not wait
@@ -158,6 +160,7 @@ struct PaymentQueueStateMachine: Sendable {
     }
 
     mutating func answered(_ key: UUID, _ answer: Answer) -> [Action] {
+        let isSignedInAnew = signedInMeanwhile.remove(key) != nil
         guard sending.remove(key) != nil, var entry = entries[key], entry.phase == .sending || entry.phase == .deferred
         else { return [] }
         switch answer {
@@ -182,7 +185,7 @@ struct PaymentQueueStateMachine: Sendable {
         case .unreachable:
             return wait(for: .entry(key))
         case .signedOut:
-            return []
+            return isSignedInAnew ? wait(for: .entry(key)) : []
         }
     }
 
@@ -269,6 +272,7 @@ struct PaymentQueueStateMachine: Sendable {
             switch entry.phase {
             case .sending, .deferred:
                 waiting.remove(.entry(entry.key))
+                if sending.contains(entry.key) { signedInMeanwhile.insert(entry.key) }
                 actions += startSending(entry)
             case .finishing:
                 waiting.remove(.entry(entry.key))
@@ -319,6 +323,7 @@ struct PaymentQueueStateMachine: Sendable {
                 // The payment was not sent, and must not be: without the journal a crash could lead to a second
                 // purchase.
                 sending.remove(key)
+                signedInMeanwhile.remove(key)
                 if confirming == key { confirming = nil }
                 entry.phase = .failed
                 entry.failure = .journal
