@@ -1,5 +1,5 @@
 /// A part of a console page with a heading.
-public struct ConsoleSection: ConsolePart {
+public struct ConsoleSection: PagePart {
     /// The name by which links and the script find the section in the page.
     public var id: String
     /// The heading.
@@ -40,7 +40,7 @@ public struct ConsoleSection: ConsolePart {
 }
 
 /// The parts that all pages of the console have.
-public struct ConsoleFrame: ConsolePart {
+public struct ConsoleFrame: PagePart {
     /// The window's title.
     public var title = ""
     /// The path of the style sheet.
@@ -93,7 +93,7 @@ public struct ConsoleFrame: ConsolePart {
 }
 
 /// A page of the console.
-public struct ConsolePage: Page, ConsolePart {
+public struct ConsolePage: Page {
     /// The template of console pages.
     public static let template = "console"
 

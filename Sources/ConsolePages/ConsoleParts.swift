@@ -1,27 +1,5 @@
 public import Mustache
 
-/// A part of a console page. A template finds its fields by name; `hasRows` says whether the list `rows` has elements.
-public protocol ConsolePart: MustacheParent, Sendable {}
-
-extension ConsolePart {
-    /// The value of a field, or whether a list has elements.
-    public func child(named name: String) -> Any? {
-        if name.hasPrefix("has"), let first = name.dropFirst(3).first {
-            let list = value(first.lowercased() + name.dropFirst(4))
-            return (list as? any Collection).map { !$0.isEmpty }
-        }
-        return value(name)
-    }
-
-    private func value(_ name: String) -> Any? {
-        guard let child = Mirror(reflecting: self).children.first(where: { $0.label == name })?.value else {
-            return nil
-        }
-        let mirror = Mirror(reflecting: child)
-        return mirror.displayStyle == .optional ? mirror.children.first?.value : child
-    }
-}
-
 /// The meaning of a colour. A word or a sign always says the same.
 public enum ConsoleTone: String, Sendable, CaseIterable {
     /// Everything is in order.
@@ -35,7 +13,7 @@ public enum ConsoleTone: String, Sendable, CaseIterable {
 }
 
 /// A link of the console.
-public struct ConsoleLink: ConsolePart {
+public struct ConsoleLink: PagePart {
     /// The words.
     public var name: String
     /// The address.
@@ -52,7 +30,7 @@ public struct ConsoleLink: ConsolePart {
 }
 
 /// A value among those that a field offers.
-public struct ConsoleOption: ConsolePart {
+public struct ConsoleOption: PagePart {
     /// The value that is sent.
     public var value: String
     /// The words.
@@ -67,7 +45,7 @@ public struct ConsoleOption: ConsolePart {
 }
 
 /// A name with a value, such as a field of a transaction.
-public struct ConsoleFact: ConsolePart {
+public struct ConsoleFact: PagePart {
     /// The name.
     public var name: String
     /// The value.
@@ -92,7 +70,7 @@ public struct ConsoleFact: ConsolePart {
 }
 
 /// A number that is seen at once.
-public struct ConsoleNumber: ConsolePart {
+public struct ConsoleNumber: PagePart {
     /// What is counted.
     public var name: String
     /// The number.
@@ -112,7 +90,7 @@ public struct ConsoleNumber: ConsolePart {
 }
 
 /// A step of a checklist.
-public struct ConsoleStep: ConsolePart {
+public struct ConsoleStep: PagePart {
     /// The step in words.
     public var text: String
     /// Whether it is done.
@@ -129,7 +107,7 @@ public struct ConsoleStep: ConsolePart {
 }
 
 /// Something that happened. One with steps is a group that opens.
-public struct ConsoleEvent: ConsolePart {
+public struct ConsoleEvent: PagePart {
     /// The instant as machines read it; nil for a gap.
     public var time: String?
     /// The instant as people read it.
@@ -163,7 +141,7 @@ public struct ConsoleEvent: ConsolePart {
 }
 
 /// Lines that are copied elsewhere, such as a command.
-public struct ConsoleCode: ConsolePart {
+public struct ConsoleCode: PagePart {
     /// What the lines are.
     public var label: String
     /// The lines.
@@ -174,7 +152,7 @@ public struct ConsoleCode: ConsolePart {
 }
 
 /// A bar of a chart. The table with the same numbers is under the chart.
-public struct ConsoleBar: ConsolePart {
+public struct ConsoleBar: PagePart {
     /// The distance from the left, in units of the picture.
     public var x: Int
     /// The distance from the top.
@@ -195,7 +173,7 @@ public struct ConsoleBar: ConsolePart {
 // MARK: Tables
 
 /// A column of a table.
-public struct ConsoleColumn: ConsolePart {
+public struct ConsoleColumn: PagePart {
     /// The heading.
     public var name: String
     /// Whether the column has numbers, which stand at its right.
@@ -205,8 +183,10 @@ public struct ConsoleColumn: ConsolePart {
     public init(_ name: String, isNumber: Bool = false) { (self.name, self.isNumber) = (name, isNumber) }
 }
 
-/// A cell of a table. Its fields are looked up directly, because a table has many.
-public struct ConsoleCell: ConsolePart {
+/// A cell of a table. It is not taken apart as other parts are, because a table has many. For the same reason its template
+/// asks whether there is a link before it shows the link: within the text of a link, each name would be looked for in the
+/// text first, by reflection.
+public struct ConsoleCell: PagePart, MustacheParent {
     /// The text.
     public var text: String
     /// The address that the text leads to.
@@ -244,9 +224,13 @@ public struct ConsoleCell: ConsolePart {
         switch name {
         case "text": text
         case "link": link
+        case "hasLink": link != nil
         case "note": note
+        case "hasNote": note != nil
         case "tone": tone
+        case "hasTone": tone != nil
         case "time": time
+        case "hasTime": time != nil
         case "isID": isID
         case "buttons": buttons
         case "label": label
@@ -258,7 +242,7 @@ public struct ConsoleCell: ConsolePart {
 }
 
 /// A row of a table.
-public struct ConsoleRow: ConsolePart {
+public struct ConsoleRow: PagePart {
     /// The cells.
     public var cells: [ConsoleCell]
     /// The meaning of its colour.
@@ -266,7 +250,7 @@ public struct ConsoleRow: ConsolePart {
 }
 
 /// A table. On a narrow screen each row becomes a card.
-public struct ConsoleTable: ConsolePart {
+public struct ConsoleTable: PagePart {
     /// What the table shows.
     public var caption: String
     /// The columns.
@@ -304,7 +288,7 @@ public struct ConsoleTable: ConsolePart {
 // MARK: Forms
 
 /// A value that a form sends without showing it.
-public struct ConsoleHidden: ConsolePart {
+public struct ConsoleHidden: PagePart {
     /// The name.
     public var name: String
     /// The value.
@@ -315,7 +299,7 @@ public struct ConsoleHidden: ConsolePart {
 }
 
 /// A form of one button.
-public struct ConsoleButton: ConsolePart {
+public struct ConsoleButton: PagePart {
     /// The words.
     public var label: String
     /// What the button does, in full, for those who do not see the row.
@@ -338,7 +322,7 @@ public struct ConsoleButton: ConsolePart {
 }
 
 /// A field of a form.
-public struct ConsoleField: ConsolePart {
+public struct ConsoleField: PagePart {
     /// The kinds of field.
     public enum Kind: String, Sendable, CaseIterable {
         /// One line of text.
@@ -415,7 +399,7 @@ public struct ConsoleField: ConsolePart {
 }
 
 /// A form.
-public struct ConsoleForm: ConsolePart {
+public struct ConsoleForm: PagePart {
     /// The heading; nil when the section's is enough.
     public var heading: String?
     /// What the form does.

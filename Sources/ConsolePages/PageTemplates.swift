@@ -2,36 +2,41 @@ import Crypto
 import Foundation
 import Mustache
 
-/// A page: a value whose fields fill a template. Fields are texts, numbers, booleans, optionals, and arrays of values
-/// of the same kinds.
-public protocol Page: Sendable {
+/// A part of a page. Its fields fill a template: texts, numbers, booleans, parts, optionals of these, and arrays of parts.
+/// For an array `rows`, `hasRows` says whether it has elements.
+public protocol PagePart: Sendable {}
+
+/// A page: a value whose fields fill a template.
+public protocol Page: PagePart {
     /// The parts that a page shares with others, such as its title. A field of the page precedes one of the frame.
-    associatedtype Frame: Sendable
+    associatedtype Frame: PagePart
     /// The template's name: its file's name without the extension.
     static var template: String { get }
     /// The shared parts.
     var frame: Frame { get }
 }
 
-/// A page and its frame as one object.
-private struct FramedPage: MustacheParent {
-    let page: Any
-    let frame: Any
-
-    func child(named name: String) -> Any? {
-        for object in [page, frame] {
-            if let part = object as? any MustacheParent {
-                if let child = part.child(named: name) { return child }
-                continue
-            }
-            guard let child = Mirror(reflecting: object).children.first(where: { $0.label == name })?.value else {
-                continue
-            }
-            let mirror = Mirror(reflecting: child)
-            return mirror.displayStyle == .optional ? mirror.children.first?.value : child
+/// The fields of a part by name. A part is taken apart once: a template would reflect it for each name that it asks for.
+private func fieldsByName(_ part: any PagePart) -> [String: Any] {
+    var fields: [String: Any] = [:]
+    for case (let name?, let value) in Mirror(reflecting: part).children where name != "frame" {
+        switch value {
+        case let text as String: fields[name] = text
+        case let isSo as Bool: fields[name] = isSo
+        case let part as any PagePart: fields[name] = fieldsByName(part)
+        case let texts as [String]: add(texts)
+        case let cells as [ConsoleCell]: add(cells)
+        case let parts as [any PagePart]: add(parts.map(fieldsByName))
+        default:
+            // What is left is a number, or nil.
+            if Mirror(reflecting: value).displayStyle != .optional { fields[name] = value }
         }
-        return nil
+        func add(_ list: [some Any]) {
+            fields[name] = list
+            fields["has" + name.prefix(1).uppercased() + name.dropFirst()] = !list.isEmpty
+        }
     }
+    return fields
 }
 
 /// The templates of all pages, which are embedded in the program. They escape every text for HTML.
@@ -121,10 +126,8 @@ public struct PageTemplates: Sendable {
     /// Fills a page's template.
     /// - Throws: ``Failure`` when there is no such template.
     public func html<Content: Page>(_ page: Content) throws -> String {
-        guard
-            let html = library.render(
-                FramedPage(page: page, frame: page.frame), withTemplate: Content.template)
-        else {
+        let fields = fieldsByName(page.frame).merging(fieldsByName(page)) { $1 }
+        guard let html = library.render(fields, withTemplate: Content.template) else {
             throw Failure(description: "no template “\(Content.template)”")
         }
         return html

@@ -1,5 +1,5 @@
 /// The parts that a payment sheet's page shares with others.
-public struct SheetFrame: Sendable {
+public struct SheetFrame: PagePart {
     /// The window's title.
     public var title: String
     /// The path of the style sheet.
@@ -10,7 +10,7 @@ public struct SheetFrame: Sendable {
 }
 
 /// A field of a payment sheet.
-public struct SheetField: ConsolePart {
+public struct SheetField: PagePart {
     /// The name that is sent.
     public var name: String
     /// The label.
@@ -36,7 +36,7 @@ public struct SheetField: ConsolePart {
 }
 
 /// A button of a payment sheet.
-public struct SheetButton: ConsolePart {
+public struct SheetButton: PagePart {
     /// The value that is sent.
     public var value: String
     /// The words.
@@ -51,7 +51,7 @@ public struct SheetButton: ConsolePart {
 }
 
 /// The page of a payment sheet: a question with a form, or what became of it. It needs no script.
-public struct SheetPage: Page, ConsolePart {
+public struct SheetPage: Page {
     /// The template of payment sheets.
     public static let template = "sheet"
 

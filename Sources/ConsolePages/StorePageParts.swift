@@ -1,5 +1,5 @@
 /// The parts that all pages of the storefront have.
-public struct StoreFrame: Sendable {
+public struct StoreFrame: PagePart {
     /// The window's title.
     public var title: String
     /// A sentence for search engines.
@@ -34,7 +34,7 @@ public struct StoreFrame: Sendable {
 }
 
 /// An item in a list of items.
-public struct PageTile: Sendable {
+public struct PageTile: PagePart {
     /// The address of its page.
     public var link: String
     /// The address of its artwork, 192 pixels a side.
@@ -57,7 +57,7 @@ public struct PageTile: Sendable {
 }
 
 /// A date.
-public struct PageDate: Sendable {
+public struct PageDate: PagePart {
     /// The date as machines read it: `2026-05-31`.
     public var date: String
     /// The date as people read it.
@@ -71,7 +71,7 @@ public struct PageDate: Sendable {
 }
 
 /// A version of an app.
-public struct PageVersion: Sendable {
+public struct PageVersion: PagePart {
     /// Its number.
     public var version: String
     /// The date as machines read it.
@@ -91,7 +91,7 @@ public struct PageVersion: Sendable {
 }
 
 /// A line of the information about an item.
-public struct PageFact: Sendable {
+public struct PageFact: PagePart {
     /// The name of the fact.
     public var name: String
     /// Its value.
@@ -108,7 +108,7 @@ public struct PageFact: Sendable {
 }
 
 /// An in-app purchase in an app's list.
-public struct PagePurchase: Sendable {
+public struct PagePurchase: PagePart {
     /// Its name.
     public var name: String
     /// Its price as customers read it.
@@ -128,7 +128,7 @@ public struct PagePurchase: Sendable {
 }
 
 /// A song of an album, or an episode of a season.
-public struct PageTrack: Sendable {
+public struct PageTrack: PagePart {
     /// Its place.
     public var number: String
     /// Its name.
@@ -151,7 +151,7 @@ public struct PageTrack: Sendable {
 }
 
 /// The number of ratings with as many stars.
-public struct PageBar: Sendable {
+public struct PageBar: PagePart {
     /// 1 to 5.
     public var stars: Int
     /// The word that follows the number of stars, for screen readers.
@@ -171,7 +171,7 @@ public struct PageBar: Sendable {
 }
 
 /// The ratings of an item.
-public struct PageRating: Sendable {
+public struct PageRating: PagePart {
     /// The average with one decimal.
     public var average: String
     /// The average as five stars.
@@ -191,7 +191,7 @@ public struct PageRating: Sendable {
 }
 
 /// A developer's answer to a review.
-public struct PageAnswer: Sendable {
+public struct PageAnswer: PagePart {
     /// The date as machines read it.
     public var date: String
     /// The date as people read it.
@@ -208,7 +208,7 @@ public struct PageAnswer: Sendable {
 }
 
 /// A customer's review.
-public struct PageReview: Sendable {
+public struct PageReview: PagePart {
     /// 1 to 5.
     public var stars: Int
     /// The rating as five stars.
@@ -243,7 +243,7 @@ public struct PageReview: Sendable {
 }
 
 /// A screenshot.
-public struct PageScreenshot: Sendable {
+public struct PageScreenshot: PagePart {
     /// Its address.
     public var link: String
     /// Words for people who do not see it.
@@ -263,7 +263,7 @@ public struct PageScreenshot: Sendable {
 }
 
 /// A clip with pictures.
-public struct PageVideo: Sendable {
+public struct PageVideo: PagePart {
     /// Its address.
     public var link: String
     /// The address of the picture that stands for it.
@@ -277,7 +277,7 @@ public struct PageVideo: Sendable {
 }
 
 /// A name that leads to a page.
-public struct PageLink: Sendable {
+public struct PageLink: PagePart {
     /// The name.
     public var name: String
     /// The address.
@@ -291,7 +291,7 @@ public struct PageLink: Sendable {
 }
 
 /// The button that leads to buying an item.
-public struct PageOffer: Sendable {
+public struct PageOffer: PagePart {
     /// The address of the page that asks for a confirmation.
     public var link: String
     /// The button's words.
@@ -305,7 +305,7 @@ public struct PageOffer: Sendable {
 }
 
 /// Buying on a page in an app.
-public struct PageBuying: Sendable {
+public struct PageBuying: PagePart {
     /// Whether the customer owns the item.
     public var isOwned: Bool
     /// The button; nil when there is nothing to buy.
@@ -319,7 +319,7 @@ public struct PageBuying: Sendable {
 }
 
 /// A rating that can be chosen.
-public struct PageStarChoice: Sendable {
+public struct PageStarChoice: PagePart {
     /// 1 to 5.
     public var stars: Int
     /// The rating in words.
@@ -336,7 +336,7 @@ public struct PageStarChoice: Sendable {
 }
 
 /// The form for a customer's own review.
-public struct PageReviewing: Sendable {
+public struct PageReviewing: PagePart {
     /// The address that the form is sent to.
     public var action: String
     /// The form's heading.

@@ -63,22 +63,6 @@ public struct ItemPage: Page {
     public var related: [PageTile]
     /// The address that closes the page and returns to the app; nil on public pages.
     public var closing: String?
-    /// Whether ``screenshots`` has entries; set by the initializer.
-    public private(set) var hasScreenshots: Bool
-    /// Whether ``contents`` has entries; set by the initializer.
-    public private(set) var hasContents: Bool
-    /// Whether ``versions`` has entries; set by the initializer.
-    public private(set) var hasVersions: Bool
-    /// Whether ``olderVersions`` has entries; set by the initializer.
-    public private(set) var hasOlderVersions: Bool
-    /// Whether ``purchases`` has entries; set by the initializer.
-    public private(set) var hasPurchases: Bool
-    /// Whether ``reviews`` has entries; set by the initializer.
-    public private(set) var hasReviews: Bool
-    /// Whether ``more`` has entries; set by the initializer.
-    public private(set) var hasMore: Bool
-    /// Whether ``related`` has entries; set by the initializer.
-    public private(set) var hasRelated: Bool
 
     /// Creates it.
     public init(
@@ -120,22 +104,6 @@ public struct ItemPage: Page {
         self.more = more
         self.related = related
         self.closing = closing
-        hasScreenshots = !screenshots.isEmpty
-        hasContents = !contents.isEmpty
-        hasVersions = !versions.isEmpty
-        hasOlderVersions = !olderVersions.isEmpty
-        hasPurchases = !purchases.isEmpty
-        hasReviews = !reviews.isEmpty
-        hasMore = !more.isEmpty
-        hasRelated = !related.isEmpty
-    }
-}
-
-extension ItemPage {
-    /// Sets the customers' reviews.
-    public mutating func setReviews(_ reviews: [PageReview]) {
-        self.reviews = reviews
-        hasReviews = !reviews.isEmpty
     }
 }
 
@@ -154,8 +122,6 @@ public struct ItemsPage: Page {
     public var nothing: String
     /// The address of further items.
     public var next: String?
-    /// Whether ``items`` has entries; set by the initializer.
-    public private(set) var hasItems: Bool
 
     /// Creates it.
     public init(frame: StoreFrame, heading: String, items: [PageTile], nothing: String, next: String?) {
@@ -164,7 +130,6 @@ public struct ItemsPage: Page {
         self.items = items
         self.nothing = nothing
         self.next = next
-        hasItems = !items.isEmpty
     }
 }
 

@@ -120,7 +120,7 @@ import Testing
     @Test func anUnknownTemplateIsAnError() throws {
         struct Unknown: Page {
             static let template = "unknown"
-            let frame = true
+            let frame = PageDate(date: "", dateText: "")
         }
         let templates = try PageTemplates.embedded.get()
         #expect(throws: PageTemplates.Failure.self) { try templates.html(Unknown()) }

@@ -317,7 +317,7 @@ extension ItemPage {
     ///   - link: makes the address of the page with the reviews after a place.
     mutating func show(_ found: [Review], link: (ReviewCursor) -> String) {
         let shown = found.prefix(ItemPages.reviewsShown)
-        setReviews(shown.compactMap { ItemPages.review($0) })
+        reviews = shown.compactMap { ItemPages.review($0) }
         moreReviews = found.count > shown.count ? shown.last.map { link($0.cursor) } : nil
     }
 }
