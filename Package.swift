@@ -543,10 +543,11 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "ConsolePages", "ControlWire", "CornerstoreCommands", "HTTPSupport",
+                "Console", "ConsolePages", "ControlWire", "CornerstoreCommands", "CornerstoreEncoding", "HTTPSupport",
                 "MerchantWire", "Store", "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

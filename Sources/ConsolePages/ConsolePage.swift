@@ -47,6 +47,8 @@ public struct ConsoleFrame: PagePart {
     public var stylesheet = ""
     /// The path of the script.
     public var script = ""
+    /// The path of the script of forms that send a file piece by piece; nil on a page without one.
+    public var uploadScript: String?
     /// The path of the icon.
     public var icon = ""
     /// The address of the first page.
@@ -141,6 +143,9 @@ public struct ConsolePage: Page {
         }
         if let action = frame.signOut?.action { frame.signOut?.token = token(action) }
     }
+
+    /// Whether a form sends a file piece by piece.
+    public var sendsPieces: Bool { sections.contains { $0.forms.contains(where: \.sendsPieces) } }
 
     /// Puts what was typed back into the form of an address, and says what was wrong.
     /// - Returns: whether the page has the form.

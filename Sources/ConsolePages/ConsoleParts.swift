@@ -426,16 +426,19 @@ public struct ConsoleForm: PagePart {
     public var isLine: Bool
     /// Whether a field is for a file, which a form sends in another encoding.
     let takesFile: Bool
+    /// Whether the script sends the file piece by piece.
+    let sendsPieces: Bool
 
     /// Creates a form.
     public init(
         _ heading: String? = nil, action: String, method: String = "post", fields: [ConsoleField] = [],
         hidden: [ConsoleHidden] = [], button: String, tone: ConsoleTone? = nil, text: String? = nil,
-        cancel: String? = nil, isLine: Bool = false
+        cancel: String? = nil, isLine: Bool = false, sendsPieces: Bool = false
     ) {
         (self.heading, self.action, self.method, self.fields, self.hidden) = (heading, action, method, fields, hidden)
         (self.button, self.text, self.cancel, self.isLine) = (button, text, cancel, isLine)
         self.tone = tone?.rawValue
         takesFile = fields.contains { $0.kind == .file }
+        self.sendsPieces = sendsPieces
     }
 }

@@ -51,6 +51,8 @@ public struct PageTemplates: Sendable {
     public let consoleStylesheet: Asset
     /// The script of the console's pages.
     public let consoleScript: Asset
+    /// The script of forms that send a file piece by piece.
+    public let uploadScript: Asset
     /// The console's icon.
     public let consoleIcon: Asset
 
@@ -86,7 +88,8 @@ public struct PageTemplates: Sendable {
         "tile.mustache": PackageResources.tile_mustache,
         "review.mustache": PackageResources.review_mustache, "style.css": PackageResources.style_css,
         "tokens.css": PackageResources.tokens_css, "console.css": PackageResources.console_css,
-        "console.js": PackageResources.console_js, "console.svg": PackageResources.console_svg,
+        "console.js": PackageResources.console_js, "upload.js": PackageResources.upload_js,
+        "console.svg": PackageResources.console_svg,
         "console.mustache": PackageResources.console_mustache, "section.mustache": PackageResources.section_mustache,
         "table.mustache": PackageResources.table_mustache, "form.mustache": PackageResources.form_mustache,
         "button.mustache": PackageResources.button_mustache, "code.mustache": PackageResources.code_mustache,
@@ -107,6 +110,7 @@ public struct PageTemplates: Sendable {
         stylesheet = Asset("style", "css", css, tokens + (files["style.css"] ?? []))
         consoleStylesheet = Asset("console", "css", css, tokens + (files["console.css"] ?? []))
         consoleScript = Asset("console", "js", "text/javascript; charset=utf-8", files["console.js"] ?? [])
+        uploadScript = Asset("upload", "js", "text/javascript; charset=utf-8", files["upload.js"] ?? [])
         consoleIcon = Asset("console", "svg", "image/svg+xml", files["console.svg"] ?? [])
     }
 

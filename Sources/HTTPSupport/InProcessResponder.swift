@@ -32,7 +32,8 @@ public struct InProcessResponder: Sendable {
     /// - Parameters:
     ///   - method: the HTTP method.
     ///   - path: the path and query.
-    ///   - json: the body; nil for none.
+    ///   - body: the body; nil for none.
+    ///   - type: the body's media type.
     ///   - token: the bearer token; nil for none.
     ///   - headers: further fields.
     ///   - channel: the connection on whose behalf this process asks. Rate limits count its address.
@@ -40,11 +41,11 @@ public struct InProcessResponder: Sendable {
     ///   - limit: the largest body of an answer, in bytes.
     /// - Throws: the error of a handler, or ``Oversize``.
     public func answer(
-        _ method: String, _ path: String, json: [UInt8]?, token: String? = nil, headers: [String: String] = [:],
-        on channel: any Channel, logger: Logger, limit: Int = 16 << 20
+        _ method: String, _ path: String, body: [UInt8]?, type: String = "application/json", token: String? = nil,
+        headers: [String: String] = [:], on channel: any Channel, logger: Logger, limit: Int = 16 << 20
     ) async throws -> Answer {
         let collector = BodyCollector(limit)
-        let response = try await respond(Self.request(method, path, json, token, headers), channel, logger)
+        let response = try await respond(Self.request(method, path, body, type, token, headers), channel, logger)
         try await response.body.write(collector)
         return Answer(status: response.status.code, body: collector.whole)
     }
@@ -53,24 +54,25 @@ public struct InProcessResponder: Sendable {
     public func response(
         _ path: String, headers: [String: String] = [:], on channel: any Channel, logger: Logger
     ) async throws -> Response {
-        try await respond(Self.request("GET", path, nil, nil, headers), channel, logger)
+        try await respond(Self.request("GET", path, nil, "", nil, headers), channel, logger)
     }
 
     private static func request(
-        _ method: String, _ path: String, _ json: [UInt8]?, _ token: String?, _ fields: [String: String]
+        _ method: String, _ path: String, _ body: [UInt8]?, _ type: String, _ token: String?,
+        _ fields: [String: String]
     ) -> Request {
         var headers: HTTPFields = [:]
         for (name, value) in fields { if let name = HTTPField.Name(name) { headers[name] = value } }
-        if let json {
-            headers[.contentType] = "application/json"
-            headers[.contentLength] = String(json.count)
+        if let body {
+            headers[.contentType] = type
+            headers[.contentLength] = String(body.count)
         }
         if let token { headers[.authorization] = "Bearer \(token)" }
         return Request(
             head: HTTPRequest(
                 method: HTTPRequest.Method(rawValue: method) ?? .get, scheme: "http", authority: "localhost",
                 path: path, headerFields: headers),
-            body: RequestBody(buffer: json.map { ByteBuffer(bytes: $0) } ?? ByteBuffer()))
+            body: RequestBody(buffer: body.map { ByteBuffer(bytes: $0) } ?? ByteBuffer()))
     }
 
     /// An answer over the limit of its reader.

@@ -4,7 +4,9 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import random
 import re
+import shutil
 import uuid
 
 import pytest
@@ -154,17 +156,19 @@ def test_a_draft_is_reviewed_and_sold_in_production(browser, fresh, kind):
 def test_content_is_rejected_and_then_approved(browser, fresh, tmp_path):
     product = "com.example.bookchapters.chapter1"
 
-    def upload(folder):
-        package = str(tmp_path / f"{folder}.pkg")
-        fresh.run("content", "build", str(ROOT / "Examples/BookChapters/Content" / folder), "--output", package)
-        fresh.run("content", "upload", package)
+    def package(folder):
+        file = tmp_path / f"{folder}.pkg"
+        fresh.run("content", "build", str(ROOT / "Examples/BookChapters/Content" / folder), "--output", str(file))
+        return file
 
-    upload(product)
     with people(browser, fresh, WithoutScripts) as hands:
         page = hands.page
         versions, history = page.locator("#versions tbody tr"), page.locator("#history tbody tr")
         page.goto("/sandbox/content")
         hands.press(page.get_by_role("link", name=product))
+        page.get_by_label("Choose a package, or drop it here").set_input_files(package(product))
+        hands.press(page.get_by_role("button", name="Upload"))
+        expect(page.get_by_text("Version 1.0 arrived.")).to_be_visible()
         expect(versions).to_contain_text("Ready To Submit")
         hands.press(page.get_by_role("button", name="Submit version 1.0"))
         hands.go("Overview")
@@ -185,8 +189,8 @@ def test_content_is_rejected_and_then_approved(browser, fresh, tmp_path):
         expect(history.first).to_contain_text("The lamp is dark.")
         # What was rejected cannot be submitted again. The developer uploads another version.
         expect(page.get_by_role("button", name="Submit version 1.0")).to_have_count(0)
-        upload(product + "-2.0")
-        page.reload()
+        page.get_by_label("Choose a package, or drop it here").set_input_files(package(product + "-2.0"))
+        hands.press(page.get_by_role("button", name="Upload"))
         hands.press(page.get_by_role("button", name="Submit version 2.0"))
         hands.press(page.get_by_role("button", name="Approve version 2.0"))
         expect(page.get_by_text("Approved. Production delivers it.")).to_be_visible()
@@ -195,6 +199,51 @@ def test_content_is_rejected_and_then_approved(browser, fresh, tmp_path):
         expect(row.locator("[data-label=Production]")).to_have_text("2.0")
         hands.go("Overview")
         expect(number(page, "Content in review")).to_have_text("0")
+
+
+def test_an_upload_goes_on_where_it_stopped(browser, fresh, tmp_path):
+    product = "com.example.bookchapters.chapter1"
+    source, package = tmp_path / "source", tmp_path / "large.pkg"
+    shutil.copytree(ROOT / "Examples/BookChapters/Content" / product, source)
+    (source / "Contents" / "noise.bin").write_bytes(random.Random(7).randbytes(9 << 20))
+    fresh.run("content", "build", str(source), "--output", str(package))
+    with people(browser, fresh, Pointer) as hands:
+        page, address = hands.page, f"/sandbox/content/com.example.bookchapters/{product}"
+        field, upload = page.get_by_label("Choose a package, or drop it here"), page.get_by_role("button", name="Upload")
+        pieces = []
+
+        def pass_on(route):
+            pieces.append(route)
+            # The second piece is lost on its way, and after the third the browser is on its own.
+            if len(pieces) == 2:
+                route.abort("connectionreset")
+            elif len(pieces) > 3:
+                route.abort("blockedbyclient")
+            else:
+                route.continue_()
+
+        page.goto(address)
+        page.watch.expected = {"Failed to load resource"}
+        page.route("**/upload", pass_on)
+        field.set_input_files(package)
+        hands.press(upload)
+        bar = page.get_by_role("progressbar", name="Upload")
+        expect(bar).to_have_js_property("value", (8 << 20) / package.stat().st_size)
+        page.goto(address)
+        page.unroute("**/upload")
+        expect(page.locator("#uploads tbody tr").first).to_contain_text("8 MB of 9 MB")
+        field.set_input_files(package)
+        hands.press(upload)
+        expect(page.get_by_text("Version 1.0 arrived.")).to_be_visible()
+        expect(page.locator("#versions tbody tr")).to_contain_text("Ready To Submit")
+
+        # A file that is no package is refused with what to do, and the form is ready for another.
+        page.goto(address)
+        field.set_input_files({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Not a package."})
+        hands.press(upload)
+        expect(page.locator("form p.note.bad")).to_contain_text("The package is invalid")
+        expect(upload).to_be_enabled()
+        assert_fit(page)
 
 
 def test_a_month_on_a_subscription_has_ended(browser, fresh):

@@ -1,12 +1,18 @@
 """The programs that the console shows for other languages do what they say, in each language that is installed."""
 
+import base64
+import contextlib
+import hmac
 import html
 import json
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
+import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -77,3 +83,48 @@ def test_the_merchant_answers(store, folder):
     for label, program in programs.items():
         command = ["python3", "-c", program] if label == "Python" else ["bash", "-c", program]
         assert "ann" in run(command, folder, KEY=key), label
+
+
+@pytest.mark.parametrize("language, command, name", [
+    ("Python", ["python3"], "receiver.py"), ("Node", ["node"], "receiver.js"), ("Java", ["java"], "Receiver.java")])
+def test_a_webhook_is_taken_when_its_signature_is_right(store, tmp_path, language, command, name):
+    if not shutil.which(command[0]):
+        pytest.skip(f"{language} is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / name).write_text(snippets(store, "webhook")[language].replace("9000", str(port)), encoding="utf-8")
+    key, body = os.urandom(32), b'{"id":"e1","type":"webhook.test"}'
+    environment = os.environ | {"CORNERSTORE_WEBHOOK_SECRET": "whsec_" + base64.b64encode(key).decode()}
+    program = subprocess.Popen([*command, name], cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+
+    def send(key, sent, body=body):
+        code = hmac.digest(key, f"e1.{sent}.".encode() + body, "sha256")
+        signature = "v1,AAAA v1," + base64.b64encode(code).decode()
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/", body, {
+            "webhook-id": "e1", "webhook-timestamp": str(sent), "webhook-signature": signature})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    try:
+        until_open(port, program)
+        now = int(time.time())
+        assert send(os.urandom(32), now) == 401
+        assert send(key, now - 3600) == 401
+        assert send(key, now) == 204
+        assert program.stdout.readline() == b"e1 " + body + b"\n"
+    finally:
+        program.kill()
+        program.communicate()
+
+
+def until_open(port, program):
+    """Waits until the program takes connections."""
+    while program.poll() is None:
+        with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), timeout=60):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"the program ended with {program.returncode}")

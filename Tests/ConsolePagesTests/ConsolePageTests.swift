@@ -28,6 +28,7 @@ import Testing
         frame.topics = x
         frame.stylesheet = x
         frame.script = x
+        frame.uploadScript = x
         frame.icon = x
         frame.signOut = button(x)
         var section = ConsoleSection(x, x, text: x, isLive: true)
@@ -171,6 +172,7 @@ import Testing
     @Test func theFirstPageIsSmall() throws {
         let templates = try PageTemplates.embedded.get()
         #expect(templates.consoleScript.bytes.count <= 8_000)
+        #expect(templates.uploadScript.bytes.count <= 2_500)
         let assets = [templates.consoleStylesheet, templates.consoleScript, templates.consoleIcon]
         #expect(assets.map(\.bytes.count).reduce(0, +) < 30_000)
         #expect(assets.allSatisfy { $0.path.contains("/assets/console-") })

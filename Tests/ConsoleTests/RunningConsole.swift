@@ -147,10 +147,10 @@ struct RecordingCalls: APICalls {
     let asked: AskedRoutes
 
     func send(
-        _ method: String, _ path: String, json: [UInt8]?, token: String?, for caller: APICaller
+        _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer {
         asked.add("\(method) \(path.prefix { $0 != "?" })")
-        return try await calls.send(method, path, json: json, token: token, for: caller)
+        return try await calls.send(method, path, body: body, type: type, token: token, for: caller)
     }
 
     func stream(_ path: String, for caller: APICaller) async throws -> Response {
@@ -161,7 +161,7 @@ struct RecordingCalls: APICalls {
 /// A merchant with nothing.
 struct NoMerchant: APICalls {
     func send(
-        _ method: String, _ path: String, json: [UInt8]?, token: String?, for caller: APICaller
+        _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer {
         let bodies = [
             "/admin/v1/products":

@@ -14,11 +14,13 @@ public protocol APICalls: Sendable {
     /// - Parameters:
     ///   - method: the HTTP method.
     ///   - path: the path and query.
-    ///   - json: the body; nil for none.
+    ///   - body: the body; nil for none.
+    ///   - type: the body's media type.
     ///   - token: the bearer token; nil for none.
     ///   - caller: the request to the console that asks.
-    func send(_ method: String, _ path: String, json: [UInt8]?, token: String?, for caller: APICaller) async throws
-        -> APIAnswer
+    func send(
+        _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
+    ) async throws -> APIAnswer
 
     /// Sends a `GET` whose answer is a stream.
     func stream(_ path: String, for caller: APICaller) async throws -> Response
@@ -49,10 +51,10 @@ public struct APIAnswer: Sendable {
 extension InProcessResponder: APICalls {
     /// Answers a request with the router's routes.
     public func send(
-        _ method: String, _ path: String, json: [UInt8]?, token: String?, for caller: APICaller
+        _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer {
         let answer = try await answer(
-            method, path, json: json, token: token, headers: ConsoleAPI.fields, on: caller.channel,
+            method, path, body: body, type: type, token: token, headers: ConsoleAPI.fields, on: caller.channel,
             logger: caller.logger)
         return APIAnswer(status: answer.status, body: Data(answer.body.readableBytesView))
     }
@@ -111,6 +113,15 @@ struct ConsoleAPI: Sendable {
     func perform(_ route: ControlRoute, _ body: some Encodable) async throws {
         _ = try await send(
             control(), route.method.rawValue, route.path, Array(try JSONEncoder.compact.encode(body)))
+    }
+
+    /// Appends bytes to an upload, from the number on that have arrived.
+    func append(
+        _ bytes: ArraySlice<UInt8>, to upload: ControlAPI.ContentUpload
+    ) async throws -> ControlAPI.ContentUpload {
+        let route = ControlRoute.appendToUpload(upload.uploadId, offset: upload.offset)
+        return try await decoded(
+            send(control(), route.method.rawValue, route.path, Array(bytes), type: "application/octet-stream"))
     }
 
     // MARK: A device
@@ -172,9 +183,10 @@ struct ConsoleAPI: Sendable {
     // MARK: Sending
 
     private func send(
-        _ calls: any APICalls, _ method: String, _ path: String, _ body: [UInt8]?, _ token: String? = nil
+        _ calls: any APICalls, _ method: String, _ path: String, _ body: [UInt8]?, _ token: String? = nil,
+        type: String = "application/json"
     ) async throws -> Data {
-        let answer = try await calls.send(method, path, json: body, token: token, for: caller)
+        let answer = try await calls.send(method, path, body: body, type: type, token: token, for: caller)
         guard (200..<300).contains(answer.status) else {
             guard let error = try? JSONDecoder().decode(WireError.self, from: answer.body) else {
                 throw APIProblem(

@@ -28,7 +28,8 @@ struct ConsoleAction: Sendable {
     var routes: Set<RouteUse>
     /// The page that shows the form again when it is refused, with the same parameters.
     var page: String
-    /// What the form changes, for the question before a change of production; nil for a form that changes nothing.
+    /// What the form changes, for the question before a change of production; nil for a form that changes nothing
+    /// there.
     var change: String?
     /// The largest body, in bytes.
     var limit = 64 << 10
@@ -92,6 +93,8 @@ enum ActionOutcome: Sendable {
     case done(String, message: String)
     /// A page of its own, such as one with a password that is shown once.
     case page(ConsolePage)
+    /// JSON for the script.
+    case data(Data)
 }
 
 /// A page: its path after the environment, with the names of parameters in braces, and who makes it.

@@ -12,7 +12,8 @@ enum ContentPages {
     ]
 
     static let actions: [ConsoleAction] =
-        ControlRoute.ContentStepName.allCases.map { step in
+        [PackageUpload.action]
+        + ControlRoute.ContentStepName.allCases.map { step in
             ConsoleAction(
                 path: "content/{bundle}/{product}/\(step.rawValue)", routes: [.control(.step(step, version: UUID()))],
                 page: "content/{bundle}/{product}", change: "\(step.rawValue) a version of hosted content"
@@ -196,7 +197,10 @@ enum ContentPages {
                 fields: [ConsoleField("reason", "Reason", hint: "The developer reads it.", isRequired: true)],
                 hidden: [ConsoleHidden("version", version.versionId.uuidString)], button: "Reject", tone: .bad)
         }
-        page.sections = [versions, history(request, product), uploads(request, product), rules(request, product, path)]
+        page.sections = [
+            versions, PackageUpload.section(request, product), uploads(request, product), history(request, product),
+            rules(request, product, path),
+        ]
         page.commands = [
             ConsoleCode("Upload", "cornerstore content upload \(id.shellWord).pkg"),
             ConsoleCode("Submit", "cornerstore content submit \(id.shellWord)"),

@@ -25,11 +25,13 @@ enum InspectorPage {
                 action: request.action("inspector"),
                 fields: [
                     ConsoleField(
-                        "receipt", "Paste a receipt, or drop its file", .area, value: receipt,
+                        "receipt", "Paste a receipt", .area, value: receipt,
                         hint:
                             "An app receipt or a receipt of iOS 6 in Base64, a JWS, or an answer of verifyReceipt; up to 4 MiB. Nothing is kept."
                     ),
-                    ConsoleField("file", "Or choose its file", .file, hint: "Also a binary receipt. The file counts."),
+                    ConsoleField(
+                        "file", "Or choose its file, or drop it here", .file,
+                        hint: "Also a binary receipt. The file counts."),
                     ConsoleField("bundle", "Must be for the bundle id", hint: "May be empty."),
                     ConsoleField("ask", "Also ask verifyReceipt", .tick, isOn: true),
                 ], button: "Inspect")

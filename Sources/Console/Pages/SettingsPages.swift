@@ -184,10 +184,14 @@ enum SettingsPages {
 
     @Sendable private static func snippets(_ request: PageRequest) async throws -> ConsolePage {
         var page = ConsolePage("Snippets")
+        var webhook = ConsoleSection(
+            "webhook", "Take a webhook",
+            text: "The signature is that of Standard Webhooks, which has libraries for these and other languages.")
+        webhook.codes = Snippets.webhook
         guard request.api.hasStore else {
             var merchant = ConsoleSection("merchant", "Call the merchant")
             merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))
-            page.sections = [merchant]
+            page.sections = [merchant, webhook]
             return page
         }
         page.text = "With this store's addresses. Each reads a receipt file and says whether the store takes it."
@@ -196,7 +200,7 @@ enum SettingsPages {
         verify.codes = Snippets.verify(url)
         var merchant = ConsoleSection("merchant", "Call the merchant")
         merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))
-        page.sections = request.api.hasMerchant ? [verify, merchant] : [verify]
+        page.sections = request.api.hasMerchant ? [verify, merchant, webhook] : [verify]
         page.commands = [ConsoleCode("Verify a receipt file", "cornerstore receipt verify receipt")]
         return page
     }

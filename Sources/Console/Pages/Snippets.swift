@@ -92,6 +92,102 @@ enum Snippets {
         ]
     }
 
+    /// Programs that take the merchant's webhooks on port 9000. They need no library.
+    static let webhook: [ConsoleCode] = [
+        ConsoleCode(
+            "Shell",
+            """
+            export CORNERSTORE_WEBHOOK_SECRET=$(cornerstore merchant webhooks secret)
+            cornerstore serve --webhook http://127.0.0.1:9000/ &
+            cornerstore merchant webhooks test
+            """),
+        ConsoleCode(
+            "Python",
+            """
+            import base64, hmac, os, time
+            from http.server import BaseHTTPRequestHandler, HTTPServer
+
+            KEY = base64.b64decode(os.environ["CORNERSTORE_WEBHOOK_SECRET"].removeprefix("whsec_"))
+
+            class Receiver(BaseHTTPRequestHandler):
+                def do_POST(self):
+                    body = self.rfile.read(int(self.headers["Content-Length"]))
+                    id, sent = self.headers["webhook-id"], self.headers["webhook-timestamp"]
+                    code = hmac.digest(KEY, f"{id}.{sent}.".encode() + body, "sha256")
+                    right = b"v1," + base64.b64encode(code)
+                    signatures = self.headers["webhook-signature"].encode().split()
+                    if not any(hmac.compare_digest(one, right) for one in signatures) or abs(time.time() - int(sent)) > 300:
+                        return self.send_error(401)
+                    print(id, body.decode(), flush=True)  # Keep it under its id first: an event may come twice.
+                    self.send_response(204)
+                    self.end_headers()
+
+            HTTPServer(("127.0.0.1", 9000), Receiver).serve_forever()
+            """),
+        ConsoleCode(
+            "Node",
+            """
+            const crypto = require("node:crypto"), http = require("node:http");
+            const key = Buffer.from(process.env.CORNERSTORE_WEBHOOK_SECRET.replace("whsec_", ""), "base64");
+
+            http.createServer((request, answer) => {
+              const pieces = [];
+              request.on("data", (piece) => pieces.push(piece)).on("end", () => {
+                const { "webhook-id": id, "webhook-timestamp": sent, "webhook-signature": signatures = "" } = request.headers;
+                const body = Buffer.concat(pieces);
+                const code = crypto.createHmac("sha256", key).update(`${id}.${sent}.`).update(body).digest("base64");
+                const right = Buffer.from("v1," + code);
+                const isOurs = signatures.split(" ").map((one) => Buffer.from(one))
+                  .some((one) => one.length === right.length && crypto.timingSafeEqual(one, right));
+                if (!isOurs || !(Math.abs(Date.now() / 1000 - sent) < 300)) return answer.writeHead(401).end();
+                console.log(id, body.toString());  // Keep it under its id first: an event may come twice.
+                answer.writeHead(204).end();
+              });
+            }).listen(9000, "127.0.0.1");
+            """),
+        ConsoleCode(
+            "Java",
+            """
+            import com.sun.net.httpserver.HttpServer;
+            import java.net.InetSocketAddress;
+            import java.nio.charset.StandardCharsets;
+            import java.security.MessageDigest;
+            import java.util.Base64;
+            import javax.crypto.Mac;
+            import javax.crypto.spec.SecretKeySpec;
+
+            class Receiver {
+                public static void main(String[] arguments) throws Exception {
+                    var secret = System.getenv("CORNERSTORE_WEBHOOK_SECRET").replace("whsec_", "");
+                    var key = new SecretKeySpec(Base64.getDecoder().decode(secret), "HmacSHA256");
+                    var server = HttpServer.create(new InetSocketAddress("127.0.0.1", 9000), 0);
+                    server.createContext("/", exchange -> {
+                        var status = 401;
+                        try (exchange) {
+                            var fields = exchange.getRequestHeaders();
+                            var body = exchange.getRequestBody().readAllBytes();
+                            var id = fields.getFirst("webhook-id");
+                            var sent = fields.getFirst("webhook-timestamp");
+                            var mac = Mac.getInstance("HmacSHA256");
+                            mac.init(key);
+                            mac.update((id + "." + sent + ".").getBytes(StandardCharsets.UTF_8));
+                            var right = ("v1," + Base64.getEncoder().encodeToString(mac.doFinal(body))).getBytes();
+                            for (var one : fields.getFirst("webhook-signature").split(" "))
+                                if (MessageDigest.isEqual(one.getBytes(), right)) status = 204;
+                            if (Math.abs(System.currentTimeMillis() / 1000 - Long.parseLong(sent)) > 300) status = 401;
+                            // Keep it under its id first: an event may come twice.
+                            if (status == 204) System.out.println(id + " " + new String(body, StandardCharsets.UTF_8));
+                            exchange.sendResponseHeaders(status, -1);
+                        } catch (java.security.GeneralSecurityException error) {
+                            throw new IllegalStateException(error);
+                        }
+                    });
+                    server.start();
+                }
+            }
+            """),
+    ]
+
     /// Programs that ask the merchant.
     static func merchant(_ base: String) -> [ConsoleCode] {
         [

@@ -135,6 +135,10 @@ struct PageController: Sendable {
             case .page(let content):
                 return try answer(
                     content, page, Self.routes.first { $0.path == action.page }, context, isLive: false)
+            case .data(let json):
+                return Response(
+                    status: .ok, headers: [.contentType: "application/json"],
+                    body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
             }
         } catch let problem as FormProblem {
             return try await again(action, page, form, request, context, status: .unprocessableContent, problem)

@@ -23,6 +23,7 @@ struct PageMaker: Sendable {
         if page.frame.title.isEmpty { page.frame.title = page.heading + " — Cornerstore console" }
         page.frame.stylesheet = templates.consoleStylesheet.path
         page.frame.script = templates.consoleScript.path
+        page.frame.uploadScript = page.sendsPieces ? templates.uploadScript.path : nil
         page.frame.icon = templates.consoleIcon.path
         page.finish { sessions.token(cookie, action: $0) }
         var headers: HTTPFields = [.contentType: "text/html; charset=utf-8"]
@@ -40,7 +41,9 @@ struct PageMaker: Sendable {
     /// The answer with a file that pages refer to.
     func asset(_ path: String) throws -> Response {
         let templates = try templates()
-        let all = [templates.consoleStylesheet, templates.consoleScript, templates.consoleIcon]
+        let all = [
+            templates.consoleStylesheet, templates.consoleScript, templates.uploadScript, templates.consoleIcon,
+        ]
         guard let asset = all.first(where: { $0.path == path }) else {
             throw HTTPProblem(.notFound, code: "not_found", message: "There is no such file. Load the page again.")
         }

@@ -20,19 +20,6 @@
  };
  addCopies(document);
 
- for (const area of all("textarea[name=receipt]")) {
-  area.addEventListener("dragover", (event) => event.preventDefault());
-  area.addEventListener("drop", async (event) => {
-   const file = event.dataTransfer.files[0];
-   if (!file) return;
-   event.preventDefault();
-   const bytes = new Uint8Array(await file.slice(0, 4 << 20).arrayBuffer());
-   let text = "";
-   for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-   area.value = /^[\x09\x0a\x0d\x20-\x7e]*$/.test(text) ? text : btoa(text);
-  });
- }
-
  if (body.dataset.leave) setTimeout(() => location.replace(body.dataset.leave), 29000);
 
  // The page asks for itself again and takes what changed.

@@ -1,0 +1,106 @@
+import Crypto
+import CornerstoreEncoding
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Console
+
+@Suite(.timeLimit(.minutes(1))) struct PackageUploadTests {
+    private static let place = "/sandbox/content/com.example.monkeys/hats"
+
+    /// A browser at the page of a product whose hosting is on.
+    private func hosted(_ console: RunningConsole) async throws -> TestBrowser {
+        let browser = console.browser()
+        try await console.store.desk.setHosting(true, of: ContentProduct("hats", of: RunningConsole.bundleID))
+        return browser
+    }
+
+    private func fields(_ package: [UInt8], offset: Int) -> [(String, String)] {
+        [
+            ("sha256", Hexadecimal.encoded(SHA256.hash(data: package))), ("length", "\(package.count)"),
+            ("offset", "\(offset)"),
+        ]
+    }
+
+    @Test func aBrowserWithoutScriptsSendsAPackageWhole() async throws {
+        try await RunningConsole.with { console in
+            let browser = try await hosted(console)
+            let page = try await browser.get(Self.place)
+            #expect(page.text.contains("data-pieces") && page.text.contains("/assets/upload-"))
+            let done = try await browser.upload(
+                page, "\(Self.place)/upload", [], file: try SampleContent.package("hats", "1.0"))
+            #expect(done.status == 303, "\(done.text.prefix(3000))")
+            let shown = try await browser.follow(done)
+            #expect(shown.text.contains("Version 1.0 arrived.") && shown.text.contains("Submit version 1.0"))
+            // The same file again is the same version.
+            let again = try await browser.upload(
+                page, "\(Self.place)/upload", [], file: try SampleContent.package("hats", "1.0"))
+            #expect(again.status == 303)
+            #expect(console.asked.take().contains("PATCH /control/v1/content/uploads/") == false)
+        }
+    }
+
+    @Test func piecesGoOnWhereTheStoreHasThem() async throws {
+        try await RunningConsole.with { console in
+            let browser = try await hosted(console)
+            let page = try await browser.get(Self.place)
+            let package = try SampleContent.package("hats", "1.0", size: 100_000)
+            func send(_ range: Range<Int>) async throws -> TestBrowser.Page {
+                try await browser.upload(
+                    page, "\(Self.place)/upload", fields(package, offset: range.lowerBound),
+                    file: Array(package[range]))
+            }
+            #expect(try await send(0..<40_000).text == #"{"offset":40000}"#)
+            // A piece whose answer was lost is sent again, and so is one of a browser that starts anew.
+            #expect(try await send(0..<40_000).text == #"{"offset":40000}"#)
+            #expect(try await send(0..<50_000).text == #"{"offset":50000}"#)
+            // A piece that leaves a gap is not taken.
+            #expect(try await send(60_000..<package.count).text == #"{"offset":50000}"#)
+            let uploads = try await browser.get(Self.place)
+            #expect(uploads.text.contains("50 kB of"))
+            let done = try await send(50_000..<package.count)
+            #expect(try await browser.follow(done).text.contains("Version 1.0 arrived."), "\(done.text.prefix(2000))")
+            // All of them again lead to the same page.
+            #expect(try await send(0..<40_000).status == 303)
+        }
+    }
+
+    @Test func aRefusedPackageSaysWhatToDo() async throws {
+        try await RunningConsole.with { console in
+            let browser = try await hosted(console)
+            let page = try await browser.get(Self.place)
+            let other = try SampleContent.package("credits5", "1.0")
+            let refused = try await browser.upload(page, "\(Self.place)/upload", [], file: other)
+            #expect(refused.status == 422 && refused.text.contains("The package is invalid: 1 finding."))
+            #expect(refused.text.contains("credits5") && refused.text.contains("aria-invalid"))
+            let noise = try await browser.upload(
+                page, "\(Self.place)/upload", fields([1, 2, 3], offset: 0), file: [1, 2, 3])
+            #expect(noise.status == 200 && noise.text.contains(#""problem":"The package is invalid"#), "\(noise.text)")
+            let empty = try await browser.upload(page, "\(Self.place)/upload", [], file: [])
+            #expect(empty.status == 422 && empty.text.contains("Choose a package."))
+            for wrong in [("sha256", "abc"), ("length", "-1"), ("length", "3000000000")] {
+                let values = fields([1, 2, 3], offset: 0).map { $0.0 == wrong.0 ? wrong : $0 }
+                let answer = try await browser.upload(page, "\(Self.place)/upload", values, file: [1, 2, 3])
+                #expect(answer.status == 200 && answer.text.contains(#"{"problem":"#), "\(wrong): \(answer.text)")
+            }
+            // An offset of any size is no more than one that the store does not have.
+            let far = try await browser.upload(
+                page, "\(Self.place)/upload", fields(other, offset: Int.max), file: [1, 2, 3])
+            #expect(far.text == #"{"offset":0}"# || far.text.contains("problem"), "\(far.text)")
+            #expect(try await browser.get(Self.place).text.contains("Rejected"))
+        }
+    }
+
+    @Test func aProductWithoutHostingTakesNoPackage() async throws {
+        try await RunningConsole.with { console in
+            let browser = try await hosted(console)
+            let page = try await browser.get(Self.place)
+            try await console.store.desk.setHosting(
+                false, of: ContentProduct("hats", of: RunningConsole.bundleID))
+            let refused = try await browser.upload(
+                page, "\(Self.place)/upload", [], file: try SampleContent.package("hats", "1.0"))
+            #expect(refused.status == 422 && refused.text.contains("Hosting is off. Turn it on below"))
+        }
+    }
+}
