@@ -44,6 +44,8 @@ class Keyboard(Pointer):
 
     def _reach(self, control):
         """Moves the focus to a control."""
+        # Before its style sheet has arrived, a page is not shown, and nothing of it takes the focus.
+        self.page.wait_for_load_state()
         element = control.element_handle()
         for _ in range(self.MOST):
             if element.evaluate("element => element === document.activeElement"):

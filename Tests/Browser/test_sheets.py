@@ -202,6 +202,8 @@ def test_a_sheet_is_answered_by_keyboard_alone(page, store, tmp_path):
     page.keyboard.type(password)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("5 Monkey Credits")
+    # Before its style sheet has arrived, a page is not shown, and nothing of it takes the focus.
+    page.wait_for_load_state()
     for key in ("Tab", "Tab", "Tab"):
         page.keyboard.press(key)
     expect(page.get_by_role("button", name="Cancel")).to_be_focused()
