@@ -59,7 +59,7 @@ struct ConsoleUnderLoad: Sendable {
     }
 
     /// Shows the newest transactions as a browser does: one stream for all tabs, of which one is visible and asks for
-    /// its page at most four times a second. Ends when the task is cancelled.
+    /// its page at most twice a second. Ends when the task is cancelled.
     /// - Returns: the number of pages that were shown.
     func watch() async throws -> Int {
         var pages = 0
@@ -70,7 +70,7 @@ struct ConsoleUnderLoad: Sendable {
             for try await part in stream.body where String(buffer: part).contains("transactions") {
                 _ = try await text("/sandbox/transactions")
                 pages += 1
-                try await Task.sleep(for: .milliseconds(250))
+                try await Task.sleep(for: .milliseconds(500))
             }
         } catch  where Task.isCancelled {
             return pages

@@ -183,9 +183,9 @@ public struct ConsoleColumn: PagePart {
     public init(_ name: String, isNumber: Bool = false) { (self.name, self.isNumber) = (name, isNumber) }
 }
 
-/// A cell of a table. It is not taken apart as other parts are, because a table has many. For the same reason its template
-/// asks whether there is a link before it shows the link: within the text of a link, each name would be looked for in the
-/// text first, by reflection.
+/// A cell of a table. It is not taken apart as other parts are, because a table has many. For the same reason its
+/// template asks whether there is a link before it shows the link: within the text of a link, each name would be looked
+/// for in the text first, by reflection.
 public struct ConsoleCell: PagePart, MustacheParent {
     /// The text.
     public var text: String

@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import Mustache
 
-/// A part of a page. Its fields fill a template: texts, numbers, booleans, parts, optionals of these, and arrays of parts.
-/// For an array `rows`, `hasRows` says whether it has elements.
+/// A part of a page. Its fields fill a template: texts, numbers, booleans, parts, optionals of these, and arrays of
+/// parts. For an array `rows`, `hasRows` says whether it has elements.
 public protocol PagePart: Sendable {}
 
 /// A page: a value whose fields fill a template.
@@ -16,7 +16,8 @@ public protocol Page: PagePart {
     var frame: Frame { get }
 }
 
-/// The fields of a part by name. A part is taken apart once: a template would reflect it for each name that it asks for.
+/// The fields of a part by name. A part is taken apart once: a template would reflect it for each name that it asks
+/// for.
 private func fieldsByName(_ part: any PagePart) -> [String: Any] {
     var fields: [String: Any] = [:]
     for case (let name?, let value) in Mirror(reflecting: part).children where name != "frame" {

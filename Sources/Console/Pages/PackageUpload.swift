@@ -5,11 +5,11 @@ import Crypto
 import Foundation
 import StoreWire
 
-/// The form that uploads a package to a product. A browser without scripts sends the whole package. The script sends it
-/// piece by piece, each with the package's SHA-256, length and the piece's offset, until the answer is a page.
+/// The form that uploads a package to a product. A browser without scripts sends it whole. The script sends pieces,
+/// each with the package's SHA-256, its length and the piece's offset, until the answer is a page.
 ///
-/// A version that arrived is not on sale in production, so the form asks for no confirmation there, which could not keep
-/// the chosen file.
+/// A version that arrived is not on sale in production, so the form asks for no confirmation there. The question could
+/// not keep the chosen file.
 enum PackageUpload {
     /// The largest piece, which is also the largest package from a browser without scripts, in bytes.
     static let largestPiece = 8 << 20

@@ -71,7 +71,7 @@
   isAsking = false;
   if (isStale) soon();
  };
- const soon = () => { clearTimeout(timer); timer = setTimeout(ask, lastAsk + 250 - Date.now()); };
+ const soon = () => { clearTimeout(timer); timer = setTimeout(ask, lastAsk + 500 - Date.now()); };
 
  if (doc.events && topics.length) {
   bar.hidden = false;
