@@ -20,13 +20,20 @@ struct Ledger: Sendable {
     /// The id of an account's subscription.
     func subscriptionID(_ account: Int) -> Int64 { Self.firstID + Int64(account) }
 
-    /// Writes the ledger into a data directory. The purchases of different accounts are interleaved.
-    func write(to data: URL) async throws {
-        let folder = data.appending(path: "databases")
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    /// Writes the ledger into a data directory or PostgreSQL. The purchases of different accounts are interleaved.
+    /// - Parameter postgreSQL: a URL and the prefix of the store's schemas; nil for SQLite.
+    func write(to data: URL, postgreSQL: (url: String, prefix: String)? = nil) async throws {
+        let location: DatabaseLocation
+        if let postgreSQL {
+            location = .postgresql(url: postgreSQL.url, schema: postgreSQL.prefix + "_sandbox", connections: 1)
+        } else {
+            let folder = data.appending(path: "databases")
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            location = .sqlite(path: folder.appending(path: "sandbox.sqlite").path)
+        }
         let database = try await Database.open(
-            .sqlite(path: folder.appending(path: "sandbox.sqlite").path), migrations: StoreSchema.migrations,
+            location, migrations: StoreSchema.migrations,
             logger: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }))
         for start in stride(from: 0, to: accounts, by: Self.perStatement) {
             let numbers = start..<min(start + Self.perStatement, accounts)

@@ -4,9 +4,41 @@ extension Section {
     /// The console over a ledger of a million rows: its pages, the bytes of the first one, and what purchases pay for
     /// being watched.
     static let console = Section(name: "console") { setting in
-        let store = try await StoreUnderLoad.start(Ledger(accounts: 100_000, transactions: 1_000_000), hasConsole: true)
+        let store = try await StoreUnderLoad.start(million, hasConsole: true)
         defer { store.stop() }
         let console = try await ConsoleUnderLoad(store)
+        let pages = try await pages(setting, console)
+        let first = try await console.firstPage()
+        print("  first page: \(first.bytes) bytes in \(first.requests) requests")
+        let watched = try await watchedOverAlone(setting, store, console)
+        return [
+            .consolePageMilliseconds(pages.slowest), .consoleLedgerPageMilliseconds(pages.median),
+            .consoleFirstPageKilobytes(Double(first.bytes) / 1000), .purchasesWatchedOverAlone(watched),
+        ]
+    }
+
+    /// The console's pages over the same ledger in PostgreSQL.
+    static let consolePostgreSQL = Section(name: "console-postgresql") { setting in
+        guard let url = ProcessInfo.processInfo.environment["CORNERSTORE_TEST_POSTGRESQL"], !url.isEmpty else {
+            print("  no PostgreSQL: run it through scripts/with-postgresql, as make bench does")
+            return [.consolePostgreSQLPageMilliseconds(.nan), .consolePostgreSQLLedgerPageMilliseconds(.nan)]
+        }
+        let store = try await StoreUnderLoad.start(million, hasConsole: true, database: url)
+        defer { store.stop() }
+        let pages = try await pages(setting, try await ConsoleUnderLoad(store))
+        return [
+            .consolePostgreSQLPageMilliseconds(pages.slowest), .consolePostgreSQLLedgerPageMilliseconds(pages.median),
+        ]
+    }
+
+    private static let million = Ledger(accounts: 100_000, transactions: 1_000_000)
+
+    /// Asks for every page in turn.
+    /// - Returns: in milliseconds, the 99th percentile of the slowest page, and the median of the slowest of those that
+    ///   show many rows.
+    private static func pages(
+        _ setting: Setting, _ console: ConsoleUnderLoad
+    ) async throws -> (slowest: Double, median: Double) {
         // One browser asks for one page after the other.
         let load = LoadGenerator(clients: 1, warmUp: setting.warmUp / 4, seconds: setting.seconds / 3)
         var (slowest, median) = (0.0, 0.0)
@@ -24,13 +56,7 @@ extension Section {
             slowest = max(slowest, most)
             if page.isOfMany { median = max(median, half) }
         }
-        let first = try await console.firstPage()
-        print("  first page: \(first.bytes) bytes in \(first.requests) requests")
-        let watched = try await watchedOverAlone(setting, store, console)
-        return [
-            .consolePageMilliseconds(slowest), .consoleLedgerPageMilliseconds(median),
-            .consoleFirstPageKilobytes(Double(first.bytes) / 1000), .purchasesWatchedOverAlone(watched),
-        ]
+        return (slowest, median)
     }
 
     /// The rate of purchases while a browser shows the newest, over the rate without one.
@@ -66,6 +92,14 @@ extension Figure {
     /// The median time of the pages of transactions and of a customer, the slower of the two.
     static func consoleLedgerPageMilliseconds(_ value: Double) -> Figure {
         Figure(name: "console-ledger-page-p50-ms", value: value, goal: .atMost(20))
+    }
+    /// As ``consolePageMilliseconds(_:)``, on PostgreSQL.
+    static func consolePostgreSQLPageMilliseconds(_ value: Double) -> Figure {
+        Figure(name: "console-postgresql-page-p99-ms", value: value, goal: .atMost(100))
+    }
+    /// As ``consoleLedgerPageMilliseconds(_:)``, on PostgreSQL.
+    static func consolePostgreSQLLedgerPageMilliseconds(_ value: Double) -> Figure {
+        Figure(name: "console-postgresql-ledger-page-p50-ms", value: value, goal: .atMost(20))
     }
     /// The first page with style sheet, script and icon, uncompressed, in units of 1,000 bytes.
     static func consoleFirstPageKilobytes(_ value: Double) -> Figure {

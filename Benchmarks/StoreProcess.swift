@@ -41,9 +41,12 @@ struct StoreProcess: Sendable {
         return url
     }
 
-    static func arguments(catalog: String, data: URL, hasConsole: Bool = false) -> [String] {
+    static func arguments(
+        catalog: String, data: URL, hasConsole: Bool = false, postgreSQL: (url: String, prefix: String)? = nil
+    ) -> [String] {
         // The merchant is measured in a process of its own.
         ["serve", catalog, "--data", data.path, "--no-merchant"] + (hasConsole ? [] : ["--no-console"])
+            + (postgreSQL.map { ["--database", $0.url, "--schema", $0.prefix] } ?? [])
             + ports.flatMap { [$0, "0"] }
     }
 
@@ -51,11 +54,14 @@ struct StoreProcess: Sendable {
     static let ports = ["--sandbox-port", "--production-port", "--control-port", "--storefront-port", "--console-port"]
 
     /// Starts the store and waits at most 30 seconds for its first answer.
-    static func start(catalog: String, data: URL, hasConsole: Bool = false) async throws -> StoreProcess {
+    static func start(
+        catalog: String, data: URL, hasConsole: Bool = false, postgreSQL: (url: String, prefix: String)? = nil
+    ) async throws -> StoreProcess {
         let file = data.appending(path: "addresses.json")
         // Remove the file of an earlier run.
         try? FileManager.default.removeItem(at: file)
-        let child = try ChildProcess(try executable(), arguments(catalog: catalog, data: data, hasConsole: hasConsole))
+        let arguments = arguments(catalog: catalog, data: data, hasConsole: hasConsole, postgreSQL: postgreSQL)
+        let child = try ChildProcess(try executable(), arguments)
         do {
             while (ContinuousClock.now - child.started) < .seconds(30) {
                 if let addresses = try? JSONDecoder().decode([String: String].self, from: Data(contentsOf: file)),

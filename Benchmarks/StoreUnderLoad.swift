@@ -11,14 +11,19 @@ struct StoreUnderLoad: Sendable {
     private let secret: String
     private let data: URL
 
-    /// Writes the ledger into a new folder and starts the store in it.
-    static func start(_ ledger: Ledger, hasConsole: Bool = false) async throws -> StoreUnderLoad {
+    /// Writes the ledger into a new folder, or into new schemas of PostgreSQL, and starts the store with it.
+    /// - Parameter url: PostgreSQL's URL; nil for SQLite.
+    static func start(
+        _ ledger: Ledger, hasConsole: Bool = false, database url: String? = nil
+    ) async throws -> StoreUnderLoad {
+        let postgreSQL = url.map { (url: $0, prefix: "bench_\(UInt32.random(in: 0...UInt32.max))") }
         let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
                 at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            try await ledger.write(to: data)
-            let store = try await StoreProcess.start(catalog: try catalog(), data: data, hasConsole: hasConsole)
+            try await ledger.write(to: data, postgreSQL: postgreSQL)
+            let store = try await StoreProcess.start(
+                catalog: try catalog(), data: data, hasConsole: hasConsole, postgreSQL: postgreSQL)
             let secrets = try JSONDecoder().decode(
                 [String: String].self, from: Data(contentsOf: data.appending(path: "shared-secrets.json")))
             return StoreUnderLoad(
