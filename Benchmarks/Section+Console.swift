@@ -4,7 +4,7 @@ extension Section {
     /// The console over a ledger of a million rows: its pages, the bytes of the first one, and what purchases pay for
     /// being watched.
     static let console = Section(name: "console") { setting in
-        let store = try await StoreUnderLoad.start(million, hasConsole: true)
+        let store = try await StoreUnderLoad.start(largeLedger, hasConsole: true)
         defer { store.stop() }
         let console = try await ConsoleUnderLoad(store)
         let pages = try await pages(setting, console)
@@ -23,7 +23,7 @@ extension Section {
             print("  no PostgreSQL: run it through scripts/with-postgresql, as make bench does")
             return [.consolePostgreSQLPageMilliseconds(.nan), .consolePostgreSQLLedgerPageMilliseconds(.nan)]
         }
-        let store = try await StoreUnderLoad.start(million, hasConsole: true, database: url)
+        let store = try await StoreUnderLoad.start(largeLedger, hasConsole: true, database: url)
         defer { store.stop() }
         let pages = try await pages(setting, try await ConsoleUnderLoad(store))
         return [
@@ -31,7 +31,7 @@ extension Section {
         ]
     }
 
-    private static let million = Ledger(accounts: 100_000, transactions: 1_000_000)
+    private static let largeLedger = Ledger(accounts: 100_000, transactions: 1_000_000)
 
     /// Asks for every page in turn.
     /// - Returns: in milliseconds, the 99th percentile of the slowest page, and the median of the slowest of those that

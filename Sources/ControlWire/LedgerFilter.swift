@@ -116,7 +116,7 @@ public struct SubscriberFilter: Sendable, Hashable {
     }
 }
 
-/// What ``ControlRoute/preview(_:_:)`` shows, and to whom.
+/// The products that ``ControlRoute/preview(_:_:)`` shows, with the storefront, languages and customer.
 public struct PreviewQuery: Sendable, Hashable {
     /// The bundle identifier of the app.
     public var bundle: String

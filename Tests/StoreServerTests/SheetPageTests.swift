@@ -159,7 +159,7 @@ struct SheetPageTests {
         (SheetQuestion.Kind.confirm, "decline", "Nothing was bought."),
         (.signIn, "decline", "Nobody was signed in."), (.code, "decline", "No code was redeemed."),
         (.notice, "accept", "Return to the app."),
-        (.priceIncrease, "accept", "The subscription goes on at the new price."),
+        (.priceIncrease, "accept", "The subscription renews at the new price."),
         (.priceIncrease, "decline", "The subscription ends with its period."),
         (.priceIncrease, "later", "The app asks again at its next launch."),
     ]) func anAnsweredPageSaysSo(kind: SheetQuestion.Kind, choice: String, sentence: String) async throws {

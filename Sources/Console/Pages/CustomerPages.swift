@@ -243,7 +243,7 @@ enum CustomerPages {
         return section
     }
 
-    /// The settings that operators changed, and by whom.
+    /// The changes of settings, each with the operator who made it.
     private static func changes(
         _ request: PageRequest, _ account: ControlAPI.Account
     ) async throws -> ConsoleSection {

@@ -123,22 +123,7 @@ extension MerchantCommand {
         @Option(
             parsing: .unconditional, help: ArgumentHelp("The port (8410). 0 selects a free port.", valueName: "port"))
         var port: Int?
-        @Option(
-            parsing: .unconditional,
-            help: ArgumentHelp("The console's port (8421). 0 selects a free port.", valueName: "port"))
-        var consolePort: Int?
-        @Flag(inversion: .prefixedNo, help: "Run the console beside the server (default: yes).")
-        var console: Bool?
-        @Option(
-            help: ArgumentHelp(
-                "The host name by which other machines' browsers reach the console. It needs an admin token.",
-                valueName: "name"))
-        var consoleHost: String?
-        @Option(
-            help: ArgumentHelp(
-                "Read the console's templates, style sheet and script from a folder at each request.",
-                valueName: "dir"), completion: .directory)
-        var consoleFiles: String?
+        @OptionGroup(title: "Console") var consoleOptions: ConsoleOptions
         @Flag(inversion: .prefixedNo, help: "The server is behind a proxy that adds X-Forwarded-For (default: no).")
         var behindProxy: Bool?
         @OptionGroup(title: "Limits") var limits: LimitOptions
@@ -163,12 +148,11 @@ extension MerchantCommand {
                 .refunds: refunds, .superseded: superseded, .trialCredits: trialCredits.map(String.init),
                 .sharedCredits: sharedCredits.map(String.init),
                 .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys, .webhook: webhook,
-                .host: host, .port: port.map(String.init), .consolePort: consolePort.map(String.init),
-                .noConsole: console.map { $0 ? "false" : "true" }, .consoleHost: consoleHost,
-                .consoleFiles: consoleFiles, .behindProxy: behindProxy.map(String.init),
+                .host: host, .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
                 .blobs: blobs.blobs,
             ]
             var flags = own.compactMapValues { $0 }
+            flags.merge(consoleOptions.flags()) { $1 }
             flags.merge(limits.flags()) { $1 }
             flags.merge(log.flags()) { $1 }
             return try place.options(

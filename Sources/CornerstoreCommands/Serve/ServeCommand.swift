@@ -105,22 +105,7 @@ struct ServeCommand: AsyncParsableCommand {
     var webhook: String?
     @Flag(inversion: .prefixedNo, help: "Run the merchant beside the store (default: yes).")
     var merchant: Bool?
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("The console's port (8420). 0 selects a free port.", valueName: "port"))
-    var consolePort: Int?
-    @Flag(inversion: .prefixedNo, help: "Run the console beside the store (default: yes).")
-    var console: Bool?
-    @Option(
-        help: ArgumentHelp(
-            "The host name by which other machines' browsers reach the console. It needs an admin token.",
-            valueName: "name"))
-    var consoleHost: String?
-    @Option(
-        help: ArgumentHelp(
-            "Read the console's templates, style sheet and script from a folder at each request.", valueName: "dir"),
-        completion: .directory)
-    var consoleFiles: String?
+    @OptionGroup(title: "Console") var consoleOptions: ConsoleOptions
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -168,14 +153,11 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.merchantPort] = merchantPort.map(String.init)
         flags[.webhook] = webhook
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
-        flags[.consolePort] = consolePort.map(String.init)
-        flags[.noConsole] = console.map { $0 ? "false" : "true" }
-        flags[.consoleHost] = consoleHost
-        flags[.consoleFiles] = consoleFiles
         flags[.node] = node.map(String.init)
         flags[.behindProxy] = behindProxy.map(String.init)
         flags[.signInRate] = signInRate
         flags[.accountRate] = accountRate
+        flags.merge(consoleOptions.flags()) { $1 }
         flags.merge(limits.flags()) { $1 }
         flags.merge(log.flags()) { $1 }
         let settings = try ServeSettings(

@@ -131,7 +131,7 @@ enum SheetPages {
         case (.notice, _): ("Thank you", "Return to the app.")
         case (.code, .accept): ("Thank you", "Return to the app: it redeems the code now.")
         case (.code, _): ("Cancelled", "No code was redeemed. Return to the app.")
-        case (.priceIncrease, .accept): ("Thank you", "The subscription goes on at the new price. Return to the app.")
+        case (.priceIncrease, .accept): ("Thank you", "The subscription renews at the new price. Return to the app.")
         case (.priceIncrease, .decline): ("Declined", "The subscription ends with its period. Return to the app.")
         case (.priceIncrease, .later): ("Later", "The app asks again at its next launch. Return to it.")
         }
