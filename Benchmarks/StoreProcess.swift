@@ -46,7 +46,7 @@ struct StoreProcess: Sendable {
     ) -> [String] {
         // The merchant is measured in a process of its own.
         ["serve", catalog, "--data", data.path, "--no-merchant"] + (hasConsole ? [] : ["--no-console"])
-            + (postgreSQL.map { ["--database", $0.url, "--schema", $0.prefix] } ?? [])
+            + (postgreSQL.map { ["--database", $0.url, "--schema-prefix", $0.prefix] } ?? [])
             + ports.flatMap { [$0, "0"] }
     }
 
