@@ -58,7 +58,7 @@ enum PackageUpload {
             return try await store(action)
         } catch let problem as FormProblem {
             return .data(try JSONEncoder.compact.encode(Progress(problem: problem.message)))
-        } catch let problem as APIProblem where problem.status < 500 {
+        } catch let problem as APIProblem {
             return .data(try JSONEncoder.compact.encode(Progress(problem: problem.message)))
         }
     }

@@ -194,9 +194,10 @@ enum SettingsPages {
             page.sections = [merchant, webhook]
             return page
         }
-        page.text = "With this store's addresses. Each reads a receipt file and says whether the store takes it."
+        page.text = "Programs with this store's addresses."
         let url = request.api.backends.addresses.base(request.environment.name) + StoreRoute.verifyReceipt.path
-        var verify = ConsoleSection("verify", "Verify a receipt")
+        var verify = ConsoleSection(
+            "verify", "Verify a receipt", text: "Each reads the file receipt and says whether the store takes it.")
         verify.codes = Snippets.verify(url)
         var merchant = ConsoleSection("merchant", "Call the merchant")
         merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))
