@@ -19,7 +19,7 @@ struct EvidenceCheck: Sendable {
         guard !configuration.roots.isEmpty else {
             throw VaultError(
                 .notConfigured,
-                "no root certificate of the store is configured; set CORNERSTORE_ROOTS or CORNERSTORE_DATA"
+                "no root certificate of the store is configured; set CORNERSTORE_ROOTS, or CORNERSTORE_DATA instead of CORNERSTORE_STORE"
             )
         }
         var roots: [[UInt8]] = []
