@@ -30,6 +30,7 @@ public struct SKCloudServiceCapability: OptionSet, Sendable, Hashable {
 }
 
 // @unchecked: the engine is Sendable, and nothing else is held.
+// @unchecked: the class is open, as Apple's is, and its one property is constant.
 /// Access to the customer's music library and storefront.
 ///
 /// This store has no music library. The authorization is always ``SKCloudServiceAuthorizationStatus/restricted``, as on
