@@ -29,7 +29,7 @@ private func fieldsByName(_ part: any PagePart) -> [String: Any] {
         case let cells as [ConsoleCell]: add(cells)
         case let parts as [any PagePart]: add(parts.map(fieldsByName))
         default:
-            // What is left is a number, or nil.
+            // The value is a number or nil. A nil is left out.
             if Mirror(reflecting: value).displayStyle != .optional { fields[name] = value }
         }
         func add(_ list: [some Any]) {

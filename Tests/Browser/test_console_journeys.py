@@ -193,7 +193,7 @@ def test_content_is_rejected_and_then_approved(browser, fresh, tmp_path):
         hands.press(page.get_by_role("button", name="Upload"))
         hands.press(page.get_by_role("button", name="Submit version 2.0"))
         hands.press(page.get_by_role("button", name="Approve version 2.0"))
-        expect(page.get_by_text("Approved. Production delivers it.")).to_be_visible()
+        expect(page.get_by_text("Approved. Production delivers the highest approved version.")).to_be_visible()
         hands.go("Content & review")
         row = page.locator("#list tbody tr", has_text=product)
         expect(row.locator("[data-label=Production]")).to_have_text("2.0")

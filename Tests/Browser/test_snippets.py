@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+import store as stores
 
 # The program that runs a language's file, and the file's name.
 LANGUAGES = {
@@ -119,6 +120,32 @@ def test_a_webhook_is_taken_when_its_signature_is_right(store, tmp_path, languag
     finally:
         program.kill()
         program.communicate()
+
+
+def test_a_test_event_arrives(store, tmp_path):
+    programs = snippets(store, "webhook")
+    secret, serve, test = (programs[label] for label in programs if label[0] in "123")
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    (bin / "cornerstore").symlink_to(pathlib.Path(store.program).resolve())
+    path = f"{bin}{os.pathsep}{os.environ['PATH']}"
+    secret = run(["bash", "-c", f'{secret}; printf %s "$CORNERSTORE_WEBHOOK_SECRET"'], tmp_path, PATH=path)
+    with contextlib.closing(stores.Receiver(status=204)) as receiver:
+        there = "http://127.0.0.1:9000/"
+        # The test's store has catalog files of its own.
+        assert serve == f"cornerstore serve App.storekit --webhook {there}"
+        here = there.replace("9000", str(receiver.port))
+        with stores.running(options=["--webhook", here], environment={"CORNERSTORE_WEBHOOK_SECRET": secret}) as other:
+            run(["bash", "-c", test.replace(there, here)], tmp_path, CORNERSTORE_DATA=other.data, PATH=path)
+            until = time.monotonic() + 60
+            while not receiver.received and time.monotonic() < until:
+                time.sleep(0.05)
+        headers, body = receiver.received[0]
+        assert json.loads(body)["type"] == "webhook.test"
+        code = hmac.digest(
+            base64.b64decode(secret.removeprefix("whsec_")),
+            f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body, "sha256")
+        assert headers["webhook-signature"] == "v1," + base64.b64encode(code).decode()
 
 
 def until_open(port, program):

@@ -357,8 +357,13 @@ import Testing
             #expect(left.localizations.map(\.locale) == ["de"])
             #expect(left.subscription?.introductoryOffers.isEmpty == true)
             #expect(left.subscription?.promotionalOffers.count == 1)
-            let deleted = try await browser.submit(try await now(), product + "/delete")
-            #expect(deleted.status == 303)
+            // What cannot be undone is asked in the sandbox too, and by its name.
+            let question = try await browser.submit(try await now(), product + "/delete")
+            #expect(question.status == 200 && question.text.contains("Change both environments?"))
+            #expect(question.text.contains("com.example.drafts") && question.text.contains(">club<"))
+            #expect(try console.store.managed.product("club", of: "com.example.drafts").product.productID == "club")
+            let deleted = try await browser.submit(question, product + "/delete")
+            #expect(deleted.status == 303, "\(deleted.text)")
             let gone = try await browser.submit(try await browser.get(path), path + "/group-delete")
             #expect(gone.status == 303, "\(gone.text)")
             #expect(try console.store.managed.app("com.example.drafts").groups.isEmpty)
@@ -519,7 +524,8 @@ import Testing
             for (body, type, status, text) in [
                 (two.bytes[...], two.type, 400, "several files"), (whole.bytes.dropLast(4), whole.type, 400, "whole"),
                 (whole.bytes[...], "multipart/form-data; boundary=other", 400, "whole"),
-                (whole.bytes[...], "multipart/form-data", 400, "whole"), (large.bytes[...], large.type, 413, "bytes"),
+                (whole.bytes[...], "multipart/form-data", 400, "whole"),
+                (large.bytes[...], large.type, 413, "too large"),
             ] as [(ArraySlice<UInt8>, String, Int, String)] {
                 let page = try await browser.send(.post, action, bytes: Array(body), headers: [("Content-Type", type)])
                 #expect(page.status == status && page.text.contains(text), "\(page.status) \(text)")

@@ -77,6 +77,10 @@ import Testing
             let noise = try await browser.upload(
                 page, "\(Self.place)/upload", fields([1, 2, 3], offset: 0), file: [1, 2, 3])
             #expect(noise.status == 200 && noise.text.contains(#""problem":"The package is invalid"#), "\(noise.text)")
+            let large = try await browser.upload(
+                page, "\(Self.place)/upload", [], file: [UInt8](repeating: 0, count: 9 << 20))
+            #expect(large.status == 413 && large.text.contains("it takes at most 8 MB. Use the command below."))
+            #expect(large.form("\(Self.place)/upload") != nil)
             let empty = try await browser.upload(page, "\(Self.place)/upload", [], file: [])
             #expect(empty.status == 422 && empty.text.contains("Choose a package."))
             for wrong in [("sha256", "abc"), ("length", "-1"), ("length", "3000000000")] {

@@ -115,7 +115,7 @@ struct ConsoleAPI: Sendable {
             control(), route.method.rawValue, route.path, Array(try JSONEncoder.compact.encode(body)))
     }
 
-    /// Appends bytes to an upload, from the number on that have arrived.
+    /// Appends bytes to an upload at its offset.
     func append(
         _ bytes: ArraySlice<UInt8>, to upload: ControlAPI.ContentUpload
     ) async throws -> ControlAPI.ContentUpload {

@@ -31,8 +31,12 @@ struct ConsoleAction: Sendable {
     /// What the form changes, for the question before a change of production; nil for a form that changes nothing
     /// there.
     var change: String?
+    /// Whether the change concerns production from the sandbox's page too and cannot be undone, so that both ask.
+    var isFinal = false
     /// The largest body, in bytes.
     var limit = 64 << 10
+    /// The largest body as people read it.
+    var limitText: String { limit < 1 << 20 ? "\(limit >> 10) kB" : "\(limit >> 20) MB" }
     /// Does it.
     var perform: @Sendable (ActionRequest) async throws -> ActionOutcome
 

@@ -99,7 +99,7 @@ enum ContentPages {
         switch step {
         case .submit: "Submitted for review."
         case .review: "The review began."
-        case .approve: "Approved. Production delivers it."
+        case .approve: "Approved. Production delivers the highest approved version."
         case .reject: "Rejected. The developer reads the reason."
         case .remove: "Removed from sale."
         }
@@ -202,6 +202,7 @@ enum ContentPages {
             rules(request, product, path),
         ]
         page.commands = [
+            ConsoleCode("Build", "cornerstore content build folder --output \(id.shellWord).pkg"),
             ConsoleCode("Upload", "cornerstore content upload \(id.shellWord).pkg"),
             ConsoleCode("Submit", "cornerstore content submit \(id.shellWord)"),
             ConsoleCode("Approve", "cornerstore content approve \(id.shellWord)"),

@@ -52,7 +52,7 @@ enum ManagedPages {
             managed(productPage + "/submit", [.submit("")], page: productPage, change: "submit a product", submit),
             managed(
                 productPage + "/delete", [.deleteProduct("", "", revision: 1)], page: productPage,
-                change: "delete a product for good", delete),
+                change: "delete a product for good", isFinal: true, delete),
         ]
         + ManagedRoute.Step.allCases.map { step in
             managed(
@@ -68,12 +68,12 @@ enum ManagedPages {
         }
 
     private static func managed(
-        _ path: String, _ routes: [ManagedRoute], page: String, change: String,
+        _ path: String, _ routes: [ManagedRoute], page: String, change: String, isFinal: Bool = false,
         _ perform: @escaping @Sendable (ActionRequest) async throws -> ActionOutcome
     ) -> ConsoleAction {
         ConsoleAction(
             path: path, routes: Set(routes.map { .control(.managed($0)) }), page: page, change: change,
-            limit: 4 << 20, perform: perform)
+            isFinal: isFinal, limit: 4 << 20, perform: perform)
     }
 
     static func back(_ action: ActionRequest) -> String {

@@ -37,7 +37,7 @@ enum PackageUpload {
                     ConsoleField(
                         "file", "Choose a package, or drop it here", .file,
                         hint:
-                            "Up to 1 GB, and up to 8 MB without scripts; the command takes 2 GB. If the upload stops, choose the same file again: it goes on where it stopped.",
+                            "At most 1 GB, or 8 MB without scripts; the command takes 2 GB. To continue an upload that stopped, choose the same file again.",
                         isRequired: true)
                 ], button: "Upload", sendsPieces: true)
         ]
@@ -46,7 +46,7 @@ enum PackageUpload {
 
     /// The answer to the script.
     private struct Progress: Encodable {
-        /// The number of bytes that have arrived, where the script goes on.
+        /// The number of bytes that the store has. The next piece starts there.
         var offset: Int64?
         /// Why the package was refused, and what to do.
         var problem: String?

@@ -186,7 +186,9 @@ enum SettingsPages {
         var page = ConsolePage("Snippets")
         var webhook = ConsoleSection(
             "webhook", "Take a webhook",
-            text: "The signature is that of Standard Webhooks, which has libraries for these and other languages.")
+            text:
+                "Stop the store first. Standard Webhooks has libraries for other languages, which check the same signature."
+        )
         webhook.codes = Snippets.webhook
         guard request.api.hasStore else {
             var merchant = ConsoleSection("merchant", "Call the merchant")

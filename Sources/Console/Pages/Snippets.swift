@@ -95,12 +95,14 @@ enum Snippets {
     /// Programs that take the merchant's webhooks on port 9000. They need no library.
     static let webhook: [ConsoleCode] = [
         ConsoleCode(
-            "Shell",
-            """
-            export CORNERSTORE_WEBHOOK_SECRET=$(cornerstore merchant webhooks secret)
-            cornerstore serve --webhook http://127.0.0.1:9000/ &
-            cornerstore merchant webhooks test
-            """),
+            "1. Make a secret, in the shell that starts the receiver and the store",
+            "export CORNERSTORE_WEBHOOK_SECRET=$(cornerstore merchant webhooks secret)"),
+        ConsoleCode(
+            "2. Start one of the receivers below; then the store, with its catalog files",
+            "cornerstore serve App.storekit --webhook http://127.0.0.1:9000/"),
+        ConsoleCode(
+            "3. Send a test event, also by the button on Notifications",
+            "CORNERSTORE_MERCHANT_WEBHOOK=http://127.0.0.1:9000/ cornerstore merchant webhooks test"),
         ConsoleCode(
             "Python",
             """

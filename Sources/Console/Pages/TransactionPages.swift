@@ -273,7 +273,7 @@ enum TransactionPages {
         section.text =
             "\(detail.email ?? row.accountId) gets back \(row.price) \(row.currency). "
             + (deliveries == 1 ? "1 delivery is revoked" : "\(deliveries) deliveries are revoked")
-            + ": the app no longer finds the purchase in its receipt, and a merchant that listens takes back what it gave."
+            + ": receipts name the refund from now on (cancellation_date), and a merchant that listens takes back what it gave."
         if request.environment == .production {
             section.warning = "This is production: a real customer gets the money back."
         }

@@ -112,7 +112,15 @@ struct PageController: Sendable {
     private func take(
         _ action: ConsoleAction, _ request: Request, _ context: ConsoleRequestContext
     ) async throws -> Response {
-        let body = try await request.boundedBody(upTo: action.limit)
+        let body: ByteBuffer
+        do {
+            body = try await request.boundedBody(upTo: action.limit)
+        } catch let problem as HTTPProblem where problem.status == .contentTooLarge {
+            let page = try await self.request(request, context, action.path, isForm: true)
+            return try await again(
+                action, page, QueryParameters(query: ""), request, context, status: .contentTooLarge,
+                FormProblem("", "The form is too large: it takes at most \(action.limitText). Use the command below."))
+        }
         let sent = try FormBody(body, type: request.headers[.contentType])
         let form = sent.values
         let page = try await self.request(request, context, action.path, isForm: true)
@@ -122,7 +130,7 @@ struct PageController: Sendable {
                 FormProblem(
                     "", "This form is from another session, or from before the server's last start. Send it again."))
         }
-        if let change = action.change, page.environment == .production, form["confirm"] != "yes" {
+        if let change = action.change, page.environment == .production || action.isFinal, form["confirm"] != "yes" {
             return try answer(
                 Self.question(change, form, request.uri.path, page), page, nil, context)
         }
@@ -168,11 +176,17 @@ struct PageController: Sendable {
     private static func question(
         _ change: String, _ form: QueryParameters, _ path: String, _ page: PageRequest
     ) -> ConsolePage {
-        var content = ConsolePage("Change production?")
+        let isProduction = page.environment == .production
+        var content = ConsolePage(isProduction ? "Change production?" : "Change both environments?")
         var section = ConsoleSection("sure", "You are about to \(change)")
-        section.warning = "This is production: customers see the change."
+        section.warning =
+            isProduction
+            ? "This is production: customers see the change."
+            : "The sandbox and production share this. Customers see the change, and it cannot be undone."
         let kept = form.all.filter { !["token", "confirm", "password"].contains($0.key) }.sorted { $0.key < $1.key }
-        section.facts = kept.filter { $0.key != "key" && !$0.value.isEmpty }.prefix(20)
+        section.facts =
+            page.parameters.sorted { $0.key < $1.key }.map { ConsoleFact($0.key, $0.value) }
+            + kept.filter { $0.key != "key" && !$0.value.isEmpty }.prefix(20)
             .map { ConsoleFact($0.key, String($0.value.prefix(200))) }
         section.forms = [
             ConsoleForm(
