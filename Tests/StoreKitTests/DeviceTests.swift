@@ -255,6 +255,23 @@ struct StoreKitConfigurationTests {
         await engine.stop()
     }
 
+    @Test func `an app that the store does not know is a problem of the configuration`() async {
+        let said = LockedList<String>()
+        var configuration = device.configuration()
+        configuration.complain = { said.append($0) }
+        let engine = device.launch(configuration)
+        for (code, lines) in [(WireError.Code.unavailable, 0), (.unknownApp, 1)] {
+            device.store.failNext("products", .refusal(404, WireError(code: code, message: "No such app.")))
+            guard case .failure = await engine.products(["credits5"]) else {
+                Issue.record("there were products")
+                return
+            }
+            #expect(said.all.count == lines, "\(said.all)")
+        }
+        #expect(said.all.first?.hasSuffix("No such app.") == true)
+        await engine.stop()
+    }
+
     @Test func `a script gets the reason for a missing sign-in`() async throws {
         let said = LockedList<String>()
         let password = device.folder.appendingPathComponent("password")

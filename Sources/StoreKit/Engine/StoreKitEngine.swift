@@ -26,6 +26,8 @@ final class StoreKitEngine: Sendable {
     /// The downloads into the device's library; nil while nothing is configured.
     let library: LibraryDownloads?
     let diagnostics: @Sendable (String) -> Void
+    /// Reports why the configuration cannot work.
+    private let complain: @Sendable (String) -> Void
     private let notices: StoreNotices?
     private let allowsPayments: @Sendable () -> Bool
     let languages: [String]
@@ -44,6 +46,7 @@ final class StoreKitEngine: Sendable {
         allowsPayments = Self.allowsPayments(configuration)
         languages = configuration.languages
         diagnostics = configuration.diagnostics
+        complain = { configuration.say(problem: $0) }
         intent = Mutex(configuration.purchaseIntent)
         receiptURL = configuration.bundleIdentifier.map {
             DeviceFolder.receiptURL(
@@ -244,6 +247,11 @@ final class StoreKitEngine: Sendable {
                 whole.invalidProductIDs += part.invalidProductIDs
                 whole.storefront = part.storefront
             } catch {
+                if case .refused(let refusal) = error {
+                    // An app that the store does not know is a wrong configuration, which its SKError does not say.
+                    let say = refusal.code == .unknownApp ? complain : diagnostics
+                    say("the store refused the request for products: \(refusal.message)")
+                }
                 return .failure(PaymentFailure(error).error(in: languages))
             }
         } while !rest.isEmpty
