@@ -157,6 +157,40 @@ import Testing
         }
     }
 
+    @Test func aRefusedFilterKeepsItsForm() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            for (query, words) in [
+                ("transactions?from=25%2F11%2F2026&product=hats", "25/11/2026"),
+                ("transactions?account=nobody&product=hats", "nobody"), ("attempts?account=nobody", "nobody"),
+            ] {
+                let page = try await browser.get("/sandbox/\(query)")
+                #expect(page.status == 200 && page.text.contains("value=\"\(words)\""), "\(query)")
+                #expect(
+                    page.text.contains("class=\"note bad\"") && page.text.contains("Change the filter."), "\(query)")
+                #expect(query.hasPrefix("attempts") || page.text.contains("value=\"hats\""), "\(query)")
+            }
+        }
+    }
+
+    /// What the machine's clock says does not age when the store's moves.
+    @Test func theOperatorsChangesKeepTheirAge() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let clock = try await browser.get("/sandbox/clock")
+            let token = try #require(clock.form("/sandbox/clock/advance")?.first { $0.0 == "token" }?.1)
+            let moved = try await browser.send(
+                .post, "/sandbox/clock/advance", body: "token=\(token)&step=2592000000")
+            #expect(moved.status == 303, "\(moved.text)")
+            for (path, words) in [("products", "Loaded"), ("settings", "clock")] {
+                let page = try await browser.get("/sandbox/\(path)")
+                #expect(page.text.contains(words) && !page.text.contains("30 d ago"), "\(path)")
+            }
+            // The name of an app or a product is found by its beginning.
+            #expect(try await browser.get("/sandbox/search?q=monk").text.contains("products?app=com.example.monkeys"))
+        }
+    }
+
     @Test func faultsAndRulesAreOrderedAndRemoved() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()

@@ -34,10 +34,17 @@ import Testing
             #expect(done.status == 303, "\(done.text.prefix(3000))")
             let shown = try await browser.follow(done)
             #expect(shown.text.contains("Version 1.0 arrived.") && shown.text.contains("Submit version 1.0"))
+            // Turning hosting off would remove it, so the form asks.
+            let off = try await browser.submit(shown, "\(Self.place)/hosting")
+            #expect(off.status == 422 && off.text.contains("what was uploaded is removed"))
+            #expect(try await browser.get(Self.place).text.contains("Submit version 1.0"))
             // The same file again is the same version.
             let again = try await browser.upload(
                 page, "\(Self.place)/upload", [], file: try SampleContent.package("hats", "1.0"))
             #expect(again.status == 303)
+            let agreed = try await browser.submit(shown, "\(Self.place)/hosting", [("remove", "yes")])
+            #expect(agreed.status == 303)
+            #expect(try await !browser.get(Self.place).text.contains("Submit version 1.0"))
         }
     }
 

@@ -47,10 +47,19 @@ enum ContentPages {
                         "Submitted versions are reviewed \(rule == "manual" ? "by a person" : "automatically") now.")
             },
             ConsoleAction(
-                path: "content/{bundle}/{product}/hosting", routes: [.control(.setHosting)],
+                path: "content/{bundle}/{product}/hosting", routes: [.control(.setHosting), .control(.content())],
                 page: "content/{bundle}/{product}", change: "turn hosting on or off"
             ) { action in
                 let isOn = action.form["hosted"] == "yes"
+                if !isOn, !action.isOn("remove") {
+                    let found: [ControlAPI.HostedProduct] = try await action.api.ask(
+                        .content(
+                            bundle: action.page.parameter("bundle"), product: action.page.parameter("product")))
+                    if found.contains(where: hasFiles) {
+                        throw FormProblem(
+                            "remove", "Without hosting, what was uploaded is removed. Agree to that first.")
+                    }
+                }
                 try await action.api.perform(
                     .setHosting,
                     ControlAPI.Hosting(
@@ -233,7 +242,7 @@ enum ContentPages {
             "Changes of the versions' states, the last first",
             [ConsoleColumn("When"), ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Reason")],
             nothing: "Nothing happened yet.")
-        let moments = product.versions.flatMap { version in version.history.map { (version.version, $0) } }
+        let moments = product.versions.flatMap { version in version.history.reversed().map { (version.version, $0) } }
             .sorted { $0.1.date > $1.1.date }
         for (version, moment) in moments.prefix(50) {
             table.add([
@@ -282,14 +291,25 @@ enum ContentPages {
                             ConsoleOption("automatic", "automatically", isChosen: product.review == "automatic"),
                             ConsoleOption("manual", "by a person", isChosen: product.review == "manual"),
                         ])
-                ], button: "Save"),
-            ConsoleForm(
-                "Hosting", action: request.action(path + "hosting"),
-                hidden: [ConsoleHidden("hosted", product.hosted ? "no" : "yes")],
-                button: product.hosted ? "Turn hosting off" : "Turn hosting on",
-                text: product.wasLive ? "A version was live, so hosting stays on." : nil),
+                ], button: "Save")
         ]
+        if product.hosted, product.wasLive {
+            section.text = "A version was live, so hosting stays on."
+        } else {
+            section.forms.append(
+                ConsoleForm(
+                    "Hosting", action: request.action(path + "hosting"),
+                    fields: product.hosted && hasFiles(product)
+                        ? [ConsoleField("remove", "Remove what was uploaded", .tick)] : [],
+                    hidden: [ConsoleHidden("hosted", product.hosted ? "no" : "yes")],
+                    button: product.hosted ? "Turn hosting off" : "Turn hosting on"))
+        }
         return section
+    }
+
+    /// Whether something was uploaded, which goes when hosting is turned off.
+    @Sendable private static func hasFiles(_ product: ControlAPI.HostedProduct) -> Bool {
+        !product.versions.isEmpty || !product.uploads.isEmpty
     }
 
     // MARK: Reviews by customers

@@ -72,7 +72,7 @@ enum MerchantPages {
         for user in list.users.prefix(20) {
             table.add([
                 ConsoleCell(user.userID.rawValue, link: request.userLink(user.userID)),
-                request.moments.cell(user.lastRedeemedAt.map(Moments.iso)),
+                request.machineMoments.cell(user.lastRedeemedAt.map(Moments.iso)),
             ])
         }
         table.next = list.next.map {
@@ -164,7 +164,7 @@ enum MerchantPages {
                 hidden: [ConsoleHidden("name", key.name)], tone: .bad)
             table.add([
                 ConsoleCell(key.name), ConsoleCell(key.scopes.joined(separator: ", ")),
-                request.moments.cell(Moments.iso(key.createdAt)),
+                request.machineMoments.cell(Moments.iso(key.createdAt)),
                 key.revokedAt == nil ? ConsoleCell(buttons: [revoke]) : ConsoleCell("Revoked", tone: .dim),
             ])
         }
@@ -241,7 +241,7 @@ enum MerchantPages {
         for item in list.items.prefix(50) {
             table.add([
                 ConsoleCell(item.item.rawValue), ConsoleCell("\(item.version)"), ConsoleCell(item.mediaType),
-                ConsoleCell("\(item.size) bytes"), request.moments.cell(Moments.iso(item.createdAt)),
+                ConsoleCell("\(item.size) bytes"), request.machineMoments.cell(Moments.iso(item.createdAt)),
             ])
         }
         section.table = table
@@ -325,7 +325,7 @@ enum MerchantPages {
         for flag in report.flags.prefix(50) {
             table.add([
                 ConsoleCell(flag.code, tone: .warn), ConsoleCell(flag.detail),
-                request.moments.cell(Moments.iso(flag.createdAt)),
+                request.machineMoments.cell(Moments.iso(flag.createdAt)),
             ])
         }
         section.table = table
@@ -348,7 +348,7 @@ enum MerchantPages {
             nothing: "Entries stand here once credits are given or spent.")
         for entry in history.entries.prefix(50) {
             table.add([
-                request.moments.cell(Moments.iso(entry.createdAt)),
+                request.machineMoments.cell(Moments.iso(entry.createdAt)),
                 ConsoleCell(entry.kind.rawValue, note: "#\(entry.entry)"),
                 ConsoleCell(entry.amount > 0 ? "+\(entry.amount)" : "\(entry.amount)"), ConsoleCell("\(entry.balance)"),
                 ConsoleCell(entry.note ?? entry.reference ?? "—"),

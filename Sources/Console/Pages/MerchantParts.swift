@@ -22,7 +22,7 @@ enum MerchantParts {
                 ConsoleCell(record.transactionID, link: link(record, request), isID: true),
                 ConsoleCell(record.userID.rawValue, link: request.userLink(record.userID)),
                 ConsoleCell(record.productID.rawValue, note: record.grants.map(words).joined(separator: ", ")),
-                request.moments.cell(Moments.iso(record.redeemedAt)),
+                request.machineMoments.cell(Moments.iso(record.redeemedAt)),
                 ConsoleCell(
                     record.state.rawValue, note: taken.isEmpty ? nil : taken.joined(separator: ", "),
                     tone: record.state == .granted ? .good : .bad),
@@ -103,7 +103,7 @@ enum MerchantParts {
         for booked in entries.prefix(50) {
             let entry = booked.entry
             table.add([
-                request.moments.cell(Moments.iso(entry.createdAt)),
+                request.machineMoments.cell(Moments.iso(entry.createdAt)),
                 ConsoleCell(entry.kind.rawValue, note: "#\(entry.entry)"),
                 ConsoleCell(booked.userID.rawValue, link: request.userLink(booked.userID)),
                 ConsoleCell("\(entry.amount > 0 ? "+" : "")\(entry.amount) \(booked.currency.rawValue)"),
@@ -169,7 +169,7 @@ enum MerchantParts {
                     ConsoleCell(balances.isEmpty ? "none" : balances.joined(separator: ", ")),
                     ConsoleCell(rights.isEmpty ? "none" : rights.joined(separator: ", ")),
                     ConsoleCell("\(report.flags.count)", tone: report.flags.isEmpty ? nil : .warn),
-                    request.moments.cell(Moments.iso(time)),
+                    request.machineMoments.cell(Moments.iso(time)),
                 ])
             }
         } catch let problem as APIProblem {

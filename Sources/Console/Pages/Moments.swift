@@ -60,4 +60,8 @@ struct Moments: Sendable {
 extension PageRequest {
     /// Times by this store's clock.
     var moments: Moments { Moments(now: clock.milliseconds) }
+
+    /// Times by the machine's clock, which does not move with the store's: requests, the operators' changes, and all
+    /// that the merchant writes down.
+    var machineMoments: Moments { Moments(now: clock.milliseconds - clock.offset) }
 }

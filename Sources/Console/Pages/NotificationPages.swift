@@ -86,7 +86,7 @@ enum NotificationPages {
         for entry in log.prefix(50) {
             let isBad = entry.status >= 400 || (entry.receiptStatus ?? 0) != 0
             table.add([
-                request.moments.cell(entry.date), ConsoleCell("\(entry.method) \(entry.route)"),
+                request.machineMoments.cell(entry.date), ConsoleCell("\(entry.method) \(entry.route)"),
                 ConsoleCell(entry.environment ?? "—"),
                 ConsoleCell(
                     entry.receiptStatus.map { "\(entry.status), receipt \($0)" } ?? "\(entry.status)",

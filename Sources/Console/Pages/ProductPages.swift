@@ -51,7 +51,7 @@ enum ProductPages {
     private static func catalog(_ request: PageRequest, _ state: ControlAPI.CatalogState) -> ConsoleSection {
         var section = ConsoleSection("catalog", "Catalog files", isLive: true)
         section.facts =
-            [request.moments.fact("Loaded", state.loadedDate)]
+            [request.machineMoments.fact("Loaded", state.loadedDate)]
             + state.files.prefix(50).map { ConsoleFact("File", $0) }
             + state.notes.prefix(20).map { ConsoleFact("Note", $0) }
         guard !state.problems.isEmpty else { return section }

@@ -163,7 +163,7 @@ enum SettingsPages {
             nothing: "Changes that people make in the console, with commands or programs stand here.")
         for entry in entries.prefix(50) {
             table.add([
-                request.moments.cell(entry.date), ConsoleCell(entry.operation, note: entry.environment),
+                request.machineMoments.cell(entry.date), ConsoleCell(entry.operation, note: entry.environment),
                 ConsoleCell(entry.subject ?? "—"), ConsoleCell(entry.operatorName ?? "—"), ConsoleCell(change(entry)),
             ])
         }

@@ -40,17 +40,21 @@ enum TransactionPages {
 
     @Sendable private static func list(_ request: PageRequest) async throws -> ConsolePage {
         let filter = filter(request)
-        let found: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
-            .transactions(request.environment, filter, before: request.filter("before"), limit: 50))
+        let (found, problem) = try await filtered(
+            request.api, .transactions(request.environment, filter, before: request.filter("before"), limit: 50),
+            as: ControlAPI.Transaction.self)
         var page = ConsolePage("Transactions")
+        page.problem = problem
         var section = ConsoleSection("list", "Ledger", isLive: request.query["before"] == nil)
         section.filter = filterForm(request)
+        section.filter?.problem = problem
         var table = LedgerParts.table(found.rows, request, caption: "Transactions, newest first")
         let isFiltered = pairs(request).contains { $0.1 != nil } || request.app != nil
         if isFiltered {
             table.nothing =
                 found.next == nil
-                ? "No transaction matches." : "None of the newest 20,000 transactions matches."
+                ? problem == nil ? "No transaction matches." : "Change the filter."
+                : "None of the newest 20,000 transactions matches."
             table.command = nil
         }
         table.next = found.next.map { request.link("transactions", pairs(request) + [("before", $0)]) }
@@ -68,6 +72,18 @@ enum TransactionPages {
             ConsoleCode("Control port", request.curl(.transactions(request.environment, filter, limit: 50))),
         ]
         return page
+    }
+
+    /// The rows that a filter finds, or why the filter cannot be right: an unknown customer, a day that does not exist.
+    /// The page keeps its form then.
+    private static func filtered<Row: Codable & Sendable & Equatable>(
+        _ api: ConsoleAPI, _ route: ControlRoute, as row: Row.Type
+    ) async throws -> (ControlAPI.Page<Row>, String?) {
+        do {
+            return (try await api.ask(route), nil)
+        } catch let problem as APIProblem where (400..<500).contains(problem.status) {
+            return (ControlAPI.Page(rows: [], next: nil), problem.message)
+        }
     }
 
     private static func command(_ request: PageRequest) -> String {
@@ -96,17 +112,19 @@ enum TransactionPages {
                         + LedgerFilter.State.allCases.map {
                             option("state", $0.rawValue, $0.rawValue.prefix(1).uppercased() + $0.rawValue.dropFirst())
                         }),
-                ConsoleField("from", "From", value: request.filter("from") ?? "", hint: "2026-01-31"),
-                ConsoleField("until", "Until", value: request.filter("until") ?? "", hint: "2026-02-01"),
+                ConsoleField("from", "From (UTC)", value: request.filter("from") ?? "", hint: "Like 2026-01-31"),
+                ConsoleField("until", "Until (UTC)", value: request.filter("until") ?? "", hint: "Like 2026-02-01"),
             ], hidden: request.app.map { [ConsoleHidden("app", $0)] } ?? [], button: "Filter", isLine: true)
     }
 
     @Sendable private static func attempts(_ request: PageRequest) async throws -> ConsolePage {
         let state = request.filter("state").flatMap(ControlAPI.Attempt.State.init(rawValue:))
         let filter = AttemptFilter(bundle: request.app, state: state, account: request.filter("account"))
-        let found: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
-            .attempts(request.environment, filter, before: request.filter("before"), limit: 50))
+        let (found, problem) = try await filtered(
+            request.api, .attempts(request.environment, filter, before: request.filter("before"), limit: 50),
+            as: ControlAPI.Attempt.self)
         var page = ConsolePage("Failed attempts")
+        page.problem = problem
         page.trail = [ConsoleLink("Transactions", request.link("transactions"))]
         var section = ConsoleSection("list", "Attempts", isLive: request.query["before"] == nil)
         section.filter = ConsoleForm(
@@ -120,7 +138,9 @@ enum TransactionPages {
                             ConsoleOption($0.rawValue, $0.rawValue, isChosen: $0 == state)
                         }),
             ], hidden: request.app.map { [ConsoleHidden("app", $0)] } ?? [], button: "Filter", isLine: true)
+        section.filter?.problem = problem
         var table = LedgerParts.table(found.rows, request)
+        if problem != nil { (table.nothing, table.command) = ("Change the filter.", nil) }
         table.next = found.next.map {
             request.link(
                 "attempts", [("state", state?.rawValue), ("account", request.filter("account")), ("before", $0)])

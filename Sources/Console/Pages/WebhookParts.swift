@@ -51,7 +51,7 @@ enum WebhookParts {
         for event in events.prefix(50) {
             table.add([
                 ConsoleCell(event.eventID, link: request.link("webhooks/\(event.eventID.percentEncoded)"), isID: true),
-                ConsoleCell(event.type), request.moments.cell(Moments.iso(event.createdAt)),
+                ConsoleCell(event.type), request.machineMoments.cell(Moments.iso(event.createdAt)),
                 ConsoleCell(event.state.rawValue, note: event.reason, tone: tone(event.state)),
                 ConsoleCell("\(event.attempts)"),
                 ConsoleCell(buttons: [
@@ -83,8 +83,8 @@ enum WebhookParts {
         summary.facts = [
             ConsoleFact("State", event.state.rawValue, note: event.reason, tone: tone(event.state)),
             ConsoleFact("Event", event.eventID, isID: true),
-            request.moments.fact("Made", Moments.iso(event.createdAt)),
-            request.moments.fact("Next try", event.nextAttemptAt.map(Moments.iso), absent: "none"),
+            request.machineMoments.fact("Made", Moments.iso(event.createdAt)),
+            request.machineMoments.fact("Next try", event.nextAttemptAt.map(Moments.iso), absent: "none"),
             ConsoleFact(
                 "Signature", "HMAC-SHA256",
                 note: "Of the body and its time, with the secret of “cornerstore merchant webhooks secret”."),
@@ -103,7 +103,7 @@ enum WebhookParts {
         for attempt in found.attempts.prefix(50) {
             let isGood = attempt.status.map { (200..<300).contains($0) } == true
             table.add([
-                request.moments.cell(Moments.iso(attempt.sentAt)),
+                request.machineMoments.cell(Moments.iso(attempt.sentAt)),
                 ConsoleCell(
                     attempt.status.map(String.init) ?? "none", note: attempt.reason, tone: isGood ? .good : .bad),
                 ConsoleCell("\(attempt.duration) ms"), ConsoleCell(attempt.answer ?? "—"),

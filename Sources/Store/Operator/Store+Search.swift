@@ -7,20 +7,22 @@ public enum SearchHit: Sendable {
     case row(LedgerRow)
     /// An account with the identifier, or an address that begins with the text.
     case account(Account)
-    /// A product with the identifier.
+    /// A product with the identifier, or whose reference name begins with the text.
     case product(CatalogProduct, CatalogApp)
-    /// An app with the bundle identifier or the number.
+    /// An app with the bundle identifier or the number, or whose name begins with the text.
     case app(CatalogApp)
 }
 
 extension Store {
     /// The longest text to search for, in bytes: an e-mail address.
     static let longestSearch = 254
-    /// The most accounts that begin with the text, and the most transactions with a user name.
+    /// The most accounts that begin with the text, the most apps and products, and the most transactions with a user
+    /// name.
     static let mostFound = 20
 
-    /// Finds exact identifiers first (of transactions, accounts, apps and products), then e-mail addresses that begin
-    /// with the text, then the newest transactions with this application user name, among the last 20,000.
+    /// Finds exact identifiers of transactions and accounts first, then apps and products with the identifier or a name
+    /// that begins with the text in any case, then e-mail addresses that begin with it, then the newest transactions
+    /// with this application user name, among the last 20,000.
     /// - Throws: ``StoreError`` `invalid_request` for an empty or too long text; ``DatabaseError``.
     public func search(_ text: String) async throws -> [SearchHit] {
         guard (1...Self.longestSearch).contains(text.utf8.count), !text.utf8.contains(0) else {
@@ -41,12 +43,24 @@ extension Store {
     }
 
     private func inCatalog(_ text: String) -> [SearchHit] {
-        let (bundleID, productID) = (BundleID(text), ProductID(text))
-        return catalog.value.apps.flatMap { app -> [SearchHit] in
-            let isApp = app.bundleID == bundleID || apps[app.bundleID].map { String($0.appID) } == text
+        let (bundleID, productID, start) = (BundleID(text), ProductID(text), text.lowercased())
+        var (exact, named): ([SearchHit], [SearchHit]) = ([], [])
+        for app in catalog.value.apps {
+            if app.bundleID == bundleID || apps[app.bundleID].map({ String($0.appID) }) == text {
+                exact.append(.app(app))
+            } else if app.name?.lowercased().hasPrefix(start) == true {
+                named.append(.app(app))
+            }
             let product = app.product(productID) ?? app.products.first { String($0.itemID) == text }
-            return (isApp ? [.app(app)] : []) + (product.map { [.product($0, app)] } ?? [])
+            if let product { exact.append(.product(product, app)) }
+            for other in app.products
+            where named.count < Self.mostFound && other.productID != product?.productID
+                && other.referenceName?.lowercased().hasPrefix(start) == true
+            {
+                named.append(.product(other, app))
+            }
         }
+        return Array(exact.prefix(Self.mostFound) + named.prefix(Self.mostFound))
     }
 
     /// The products that an account owns permanently, at most 1,000.
