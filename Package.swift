@@ -544,7 +544,7 @@ let package = Package(
             name: "ConsoleTests",
             dependencies: [
                 "Console", "ConsolePages", "ControlWire", "CornerstoreCommands", "CornerstoreEncoding", "HTTPSupport",
-                "MerchantWire", "Store", "StoreServer", "StoreWire", "TestSupport",
+                "MerchantWire", "Store", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -17,7 +17,12 @@ import urllib.request
 
 import pytest
 import store as stores
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+DER = serialization.Encoding.DER
 # The program that runs a language's file, and the file's name.
 LANGUAGES = {
     "curl": (["bash"], "verify.sh"), "Python": (["python3"], "verify.py"), "Node": (["node"], "verify.js"),
@@ -30,7 +35,7 @@ def snippets(store, section):
     """The programs of a section of the page, by their labels."""
     # Browsers know the console's name; not every resolver does.
     console = store.console.replace("cornerstore.localhost", "127.0.0.1")
-    with urllib.request.urlopen(console + "/sandbox/snippets", timeout=60) as answer:
+    with urllib.request.urlopen(console + "/sandbox/snippets?app=com.example.monkeys", timeout=60) as answer:
         page = answer.read().decode()
     part = re.search(f'<section id="{section}"(.*?)</section>', page, re.S).group(1)
     found = re.findall(r'<span class="dim">([^<]*)</span><pre><code>(.*?)</code>', part, re.S)
@@ -72,6 +77,86 @@ def test_the_store_takes_the_receipt(store, folder, language):
     if language == "Swift":
         output = run([str(place / "verify")], place)
     assert output == "0" or json.loads(output)["status"] == 0, output
+
+
+def signer(store):
+    """Signs payloads as the sandbox does, with the keys and certificates of its authority."""
+    place = pathlib.Path(store.data) / "authority"
+    files = [(place / f"jws-{name}.pem").read_bytes() for name in ("sandbox", "intermediate", "root")]
+    keys = [serialization.load_pem_private_key(file, None) for file in files]
+    chain = [x509.load_pem_x509_certificate(file) for file in files]
+
+    def encoded(data):
+        return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+    def sign(payload, leaf=chain[0], key=keys[0], algorithm="ES256"):
+        x5c = [base64.b64encode(one.public_bytes(DER)).decode() for one in (leaf, *chain[1:])]
+        content = ".".join(encoded(json.dumps(one).encode()) for one in ({"alg": algorithm, "x5c": x5c}, payload))
+        numbers = decode_dss_signature(key.sign(content.encode(), ec.ECDSA(hashes.SHA256())))
+        return content + "." + encoded(b"".join(number.to_bytes(32, "big") for number in numbers))
+
+    return sign, keys[1], chain
+
+
+def unmarked(key, chain):
+    """The certificate of the sandbox's signer without Apple's marker."""
+    leaf = chain[0]
+    return x509.CertificateBuilder(
+        leaf.issuer, leaf.subject, leaf.public_key(), leaf.serial_number, leaf.not_valid_before_utc,
+        leaf.not_valid_after_utc).sign(key, hashes.SHA384())
+
+
+def impostor(root):
+    """A root certificate with the store's names and another key."""
+    return x509.CertificateBuilder(
+        root.subject, root.subject, ec.generate_private_key(ec.SECP384R1()).public_key(), 1, root.not_valid_before_utc,
+        root.not_valid_after_utc).sign(ec.generate_private_key(ec.SECP384R1()), hashes.SHA384())
+
+
+def payloads(store):
+    """A payload of the store's, and payloads that are not, by what is wrong with them."""
+    sign, key, chain = signer(store)
+    payload = {
+        "transactionId": "2000000000000001", "bundleId": "com.example.monkeys", "environment": "Sandbox",
+        "productId": "com.example.monkeys.credits5", "signedDate": int(time.time() * 1000)}
+    good = sign(payload)
+    head, body, signature = good.split(".")
+    other = sign(payload | {"quantity": 2}).split(".")[1]
+    return good, {
+        "altered": f"{head}.{other}.{signature}", "cut": good[:-2], "no signature": f"{head}.{body}.",
+        "another key": sign(payload, key=ec.generate_private_key(ec.SECP256R1())),
+        "no marker": sign(payload, leaf=unmarked(key, chain)),
+        "before its certificates": sign(payload | {"signedDate": 900_000_000_000}),
+        "another algorithm": sign(payload, algorithm="none")}
+
+
+def refuses(command, name, folder, wrong):
+    """Asserts that the program prints no payload."""
+    done = subprocess.run([*command, name], cwd=folder, capture_output=True, timeout=300, check=False)
+    assert done.returncode != 0 and b"2000000000000001" not in done.stdout, f"{wrong}: {done.stdout}"
+
+
+def test_a_payload_is_checked_in_every_language(store):
+    assert set(snippets(store, "check")) == set(LANGUAGES) - {"curl"} | {"Command"}
+
+
+# A test in Swift runs the one for Swift.
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language not in ("curl", "Swift")])
+def test_only_the_stores_payloads_are_taken(store, tmp_path, language):
+    command, name = LANGUAGES[language]
+    if not shutil.which(command[0]):
+        pytest.skip(f"{language} is not installed")
+    (tmp_path / name).write_text(snippets(store, "check")[language] + "\n", encoding="utf-8")
+    shutil.copy(pathlib.Path(store.data) / "roots" / "jws-root.der", tmp_path)
+    good, others = payloads(store)
+    (tmp_path / "payload").write_text(good + "\n", encoding="ascii")
+    assert "2000000000000001" in run([*command, name], tmp_path)
+    for wrong, payload in others.items():
+        (tmp_path / "payload").write_text(payload + "\n", encoding="ascii")
+        refuses(command, name, tmp_path, wrong)
+    (tmp_path / "payload").write_text(good, encoding="ascii")
+    (tmp_path / "jws-root.der").write_bytes(impostor(signer(store)[2][2]).public_bytes(DER))
+    refuses(command, name, tmp_path, "another root")
 
 
 def test_the_merchant_answers(store, folder):

@@ -201,9 +201,18 @@ enum SettingsPages {
         var verify = ConsoleSection(
             "verify", "Verify a receipt", text: "Each reads the file receipt and says whether the store takes it.")
         verify.codes = Snippets.verify(url)
+        let app = request.apps.first { $0.bundleId == request.app } ?? request.apps.first
+        var check = ConsoleSection(
+            "check", "Check a JWS",
+            text:
+                "Each reads the files payload and jws-root.der, a copy of the store's roots/jws-root.der, and prints what the store signed. With Apple's root they check what Apple signed."
+        )
+        check.codes = Snippets.check(
+            isProduction: request.environment == .production, bundle: app?.bundleId ?? "com.example.app",
+            app: app?.appId ?? 1_000_000)
         var merchant = ConsoleSection("merchant", "Call the merchant")
         merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))
-        page.sections = request.api.hasMerchant ? [verify, merchant, webhook] : [verify]
+        page.sections = request.api.hasMerchant ? [verify, check, merchant, webhook] : [verify, check]
         page.commands = [ConsoleCode("Verify a receipt file", "cornerstore receipt verify receipt")]
         return page
     }
