@@ -169,7 +169,7 @@ def test_content_is_rejected_and_then_approved(browser, fresh, tmp_path):
         page.get_by_label("Choose a package, or drop it here").set_input_files(package(product))
         hands.press(page.get_by_role("button", name="Upload"))
         expect(page.get_by_text("Version 1.0 arrived.")).to_be_visible()
-        expect(versions).to_contain_text("Ready To Submit")
+        expect(versions).to_contain_text("Ready to Submit")
         hands.press(page.get_by_role("button", name="Submit version 1.0"))
         hands.go("Overview")
         expect(number(page, "Content in review")).to_have_text("1")
@@ -236,7 +236,7 @@ def test_an_upload_goes_on_where_it_stopped(browser, fresh, tmp_path):
         field.set_input_files(package)
         hands.press(upload)
         expect(page.get_by_text("Version 1.0 arrived.")).to_be_visible()
-        expect(page.locator("#versions tbody tr")).to_contain_text("Ready To Submit")
+        expect(page.locator("#versions tbody tr")).to_contain_text("Ready to Submit")
 
         # A file that is no package is refused with what to do, and the form is ready for another.
         page.goto(address)

@@ -117,8 +117,10 @@ enum ContentPages {
     /// A state of App Store Connect as a cell.
     static func state(_ state: String?) -> ConsoleCell {
         guard let state else { return ConsoleCell("—", tone: .dim) }
-        let words = state.split(separator: "_").map { $0.prefix(1) + $0.dropFirst().lowercased() }.joined(
-            separator: " ")
+        // As App Store Connect writes them: Ready to Submit, Waiting for Review.
+        let words = state.split(separator: "_").map {
+            ["FOR", "FROM", "TO"].contains($0) ? $0.lowercased() : $0.prefix(1) + $0.dropFirst().lowercased()
+        }.joined(separator: " ")
         return ConsoleCell(words, tone: tone(state))
     }
 
@@ -135,7 +137,7 @@ enum ContentPages {
         let products: [ControlAPI.HostedProduct] = try await request.api.ask(.content(bundle: request.app))
         var page = ConsolePage("Content & review")
         page.text =
-            "The store hosts files for these products. The sandbox delivers a version from Ready To Submit on, production what is approved."
+            "The store hosts files for these products. The sandbox delivers a version from Ready to Submit on, production what is approved."
         var section = ConsoleSection("list", "Products with hosted content", isLive: true)
         var table = ConsoleTable(
             "Hosted content",
@@ -227,7 +229,8 @@ enum ContentPages {
         case "WAITING_FOR_REVIEW": [(.review, "Begin the review"), (.approve, "Approve")]
         case "IN_REVIEW": [(.approve, "Approve")]
         // A rejected version is replaced by another upload.
-        case "REJECTED", "APPROVED": [(.remove, "Remove from sale")]
+        case "REJECTED": [(.remove, "Remove")]
+        case "APPROVED": [(.remove, "Remove from sale")]
         default: []
         }
     }

@@ -292,7 +292,9 @@ enum TransactionPages {
         let deliveries = detail.deliveries.count + 1
         section.text =
             "\(detail.email ?? row.accountId) gets back \(row.price) \(row.currency). "
-            + (deliveries == 1 ? "1 delivery is revoked" : "\(deliveries) deliveries are revoked")
+            + (deliveries == 1
+                ? "1 delivery is revoked, the purchase itself"
+                : "\(deliveries) deliveries are revoked, one of them the purchase")
             + ": receipts name the refund from now on (cancellation_date), and a merchant that listens takes back what it gave."
         if request.environment == .production {
             section.warning = "This is production: a real customer gets the money back."
