@@ -154,7 +154,7 @@ import Testing
             #expect(try await shop.rights("bob") == ["club": .active])
             #expect(try await [shop.gems("ann", in: .sandbox), shop.gems("bob", in: .sandbox)] == [10, 10])
 
-            // What is said of it now is bob's alone.
+            // News of it concerns only bob from now on.
             shop.clock.milliseconds += 1_000
             let longer = anew.merging(["expiresDate": shop.clock.milliseconds + 90_000]) { $1 }
             unpaid = try shop.notification("RENEWAL_EXTENDED", longer, id: "n-2")

@@ -53,10 +53,10 @@ enum TransactionPages {
         if isFiltered {
             table.nothing =
                 found.next == nil
-                ? problem == nil ? "No transaction matches." : "Change the filter."
-                : "None of the newest 20,000 transactions matches."
+                ? "No transaction matches." : "None of the newest 20,000 transactions matches."
             table.command = nil
         }
+        if problem != nil { table.nothing = "Change the filter." }
         table.next = found.next.map { request.link("transactions", pairs(request) + [("before", $0)]) }
         if found.rows.count < 50, found.next != nil { table.nextLabel = "Look further" }
         if request.query["before"] != nil { table.first = request.link("transactions", pairs(request)) }
@@ -81,7 +81,7 @@ enum TransactionPages {
     ) async throws -> (ControlAPI.Page<Row>, String?) {
         do {
             return (try await api.ask(route), nil)
-        } catch let problem as APIProblem where (400..<500).contains(problem.status) {
+        } catch let problem as APIProblem where [400, 404].contains(problem.status) {
             return (ControlAPI.Page(rows: [], next: nil), problem.message)
         }
     }
