@@ -207,9 +207,29 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "DeviceScreen",
+            dependencies: [
+                "ConsolePages",
+                "ControlWire",
+                "CornerstoreEncoding",
+                "CornerstoreHTTPClient",
+                "HTTPSupport",
+                "StoreKit",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
         .target(name: "SampleTerminal", path: "Examples/SampleTerminal", swiftSettings: strict),
         .target(
-            name: "MonkeyCredits", dependencies: ["PurchaseVault", "SampleTerminal", "StoreKit"],
+            name: "MonkeyCredits",
+            dependencies: ["ConsolePages", "DeviceScreen", "PurchaseVault", "SampleTerminal", "StoreKit"],
             path: "Examples/MonkeyCredits",
             exclude: ["MonkeyCredits.storekit"],
             swiftSettings: strict
@@ -219,7 +239,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "PhotoFilters", dependencies: ["CZlib", "PurchaseVault", "SampleTerminal", "StoreKit"],
+            name: "PhotoFilters",
+            dependencies: ["ConsolePages", "CZlib", "DeviceScreen", "PurchaseVault", "SampleTerminal", "StoreKit"],
             path: "Examples/PhotoFilters",
             exclude: ["PhotoFilters.storekit"],
             swiftSettings: strict
@@ -229,7 +250,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "BookChapters", dependencies: ["PhotoFilters", "SampleTerminal", "StoreKit"],
+            name: "BookChapters",
+            dependencies: ["ConsolePages", "DeviceScreen", "PhotoFilters", "SampleTerminal", "StoreKit"],
             path: "Examples/BookChapters",
             exclude: ["BookChapters.yaml", "Content"],
             swiftSettings: strict
@@ -239,7 +261,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "ServerBooks", dependencies: ["MerchantClient", "SampleTerminal", "StoreKit"],
+            name: "ServerBooks",
+            dependencies: ["ConsolePages", "DeviceScreen", "MerchantClient", "SampleTerminal", "StoreKit"],
             path: "Examples/ServerBooks",
             exclude: ["Merchant.yaml", "Issues", "ServerBooks.yaml"],
             swiftSettings: strict
@@ -251,7 +274,8 @@ let package = Package(
         .target(
             name: "CrossPromotion",
             dependencies: [
-                "SampleTerminal", "StoreKit", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "ConsolePages", "DeviceScreen", "SampleTerminal", "StoreKit",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ],
             path: "Examples/CrossPromotion",
             exclude: ["CrossPromotion.yaml"],
@@ -358,11 +382,13 @@ let package = Package(
             dependencies: [
                 "BlobStorage",
                 "Console",
+                "ConsolePages",
                 "ContentDownloads",
                 "ContentPackages",
                 "ControlWire",
                 "CornerstoreEncoding",
                 "Database",
+                "DeviceScreen",
                 "HTTPSupport",
                 "Merchant",
                 "MerchantServer",

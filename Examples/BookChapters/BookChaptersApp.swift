@@ -1,20 +1,28 @@
+import DeviceScreen
 import PhotoFilters
 import SampleTerminal
 import StoreKit
 
-/// The app in a terminal. Everything here runs on the main thread.
+/// The app, in a terminal or on a page in a browser. Everything here runs on the main thread.
 @MainActor
 public final class BookChaptersApp {
     private let options: BookChaptersOptions
-    private let shelf: ContentShelf
-    private let store: BookStore
+    let shelf: ContentShelf
+    let store: BookStore
     private let loop = TerminalLoop<BookStore.Event>()
     private var output = TerminalOutput()
     private var hasPrices = false
     private var hasStarted = false
     private var hasFailed = false
+    /// The page in a browser; nil in a terminal.
+    private let screen: DeviceScreen?
+    /// The downloads that the page shows.
+    var downloads: [Chapter: BookStore.Download] = [:]
+    /// The chapter that the page shows.
+    var open: Chapter?
 
-    private init(options: BookChaptersOptions, shelf: ContentShelf) {
+    private init(options: BookChaptersOptions, shelf: ContentShelf, screen: DeviceScreen?) {
+        self.screen = screen
         self.options = options
         self.shelf = shelf
         store = BookStore(queue: .default(), shelf: shelf) { [loop] in loop.send($0) }
@@ -25,6 +33,7 @@ public final class BookChaptersApp {
     /// - Returns: the exit code.
     public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
         do {
+            let (web, arguments) = try ScreenOptions.taken(from: arguments)
             let options = try BookChaptersOptions(arguments: arguments)
             if options.action == .help {
                 print(BookChaptersOptions.help)
@@ -34,11 +43,16 @@ public final class BookChaptersApp {
             // the app itself.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.bookchapters"
+            let screen = try await web?.open(
+                named: "book-chapters", usualPort: 8433, &configuration, environment: environment)
             try StoreKitConfiguration.use(configuration)
             let shelf = try ContentShelf(
                 folder: configuration.deviceFolder.appendingPathComponent("shelves/com.example.bookchapters"))
-            return await BookChaptersApp(options: options, shelf: shelf).run()
+            return await BookChaptersApp(options: options, shelf: shelf, screen: screen).run()
         } catch let misuse as BookChaptersOptions.Misuse {
+            complain(misuse.text)
+            return 2
+        } catch let misuse as ScreenOptions.Misuse {
             complain(misuse.text)
             return 2
         } catch {
@@ -56,10 +70,23 @@ public final class BookChaptersApp {
         }
         store.open()
         defer { store.close() }
+        if let screen { return await show(on: screen) }
         let code = await loop.run(
             question: options.action == .ask ? "Which (a number buys or opens it)?" : nil,
             isIdle: { hasPrices && !store.isBusy }, onEvent: handle, onLine: handle)
         return code ?? (hasFailed ? 1 : 0)
+    }
+
+    /// Shows the app on a page, until the process is told to end.
+    private func show(on screen: DeviceScreen) async -> Int32 {
+        let events = Task {
+            await loop.handleEvents { event in
+                _ = handle(event)
+                screen.changed()
+            }
+        }
+        defer { events.cancel() }
+        return await screen.run(self)
     }
 
     private func handle(_ event: BookStore.Event) -> Next {
@@ -74,10 +101,12 @@ public final class BookChaptersApp {
             case .list:
                 list()
                 return .end(0)
-            case .ask, .download, .read, .help: if options.action == .ask { show() }
+            case .ask, .download, .read, .help: if options.action == .ask, screen == nil { show() }
             }
         case .downloading(let chapter, let download): return tell(chapter, download)
-        case .ready(let chapter, let version): say("\(chapter.name) is yours, in version \(version).")
+        case .ready(let chapter, let version):
+            downloads[chapter] = nil
+            say("\(chapter.name) is yours, in version \(version).")
         case .restored: if options.action == .ask { say("Everything bought before is on its way, or here.") }
         case .failed(let text):
             hasFailed = true
@@ -104,9 +133,13 @@ public final class BookChaptersApp {
         print("  q  Quit")
     }
 
-    private func say(_ text: String) { output.say(text) }
+    private func say(_ text: String) {
+        if let screen { screen.say(text) } else { output.say(text) }
+    }
 
     private func tell(_ chapter: Chapter, _ download: BookStore.Download) -> Next {
+        downloads[chapter] = download
+        if screen != nil { return .goOn }
         let line = output.isTerminal ? DownloadLine.bar(chapter, download) : DownloadLine.words(chapter, download)
         output.show(line, of: chapter.productIdentifier)
         if let stop = options.stop, download.state == .active, Int(download.progress * 100) >= stop.percent {
@@ -130,14 +163,15 @@ public final class BookChaptersApp {
             return .goOn
         }
         if shelf.newest(of: chapter.productIdentifier) == nil {
-            _ = buy(chapter)
+            buy(chapter)
         } else {
             _ = read(chapter)
         }
         return .goOn
     }
 
-    private func buy(_ chapter: Chapter) -> Next {
+    @discardableResult
+    func buy(_ chapter: Chapter) -> Next {
         if shelf.newest(of: chapter.productIdentifier) != nil {
             say("\(chapter.name) is yours already.")
             return .end(0)

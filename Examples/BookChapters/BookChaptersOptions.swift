@@ -44,6 +44,7 @@ public struct BookChaptersOptions: Equatable, Sendable {
         Book Chapters: a book sold by the chapter, downloaded from the store that CORNERSTORE_STORE or CORNERSTORE_DATA names.
 
         book-chapters                   asks what to do
+        book-chapters --web             shows the app on a page in a browser; --port chooses the port
         book-chapters --buy 1           buys chapter 1, downloads it, and ends
                       [--pause-at 30]   pauses the download at 30 %, and ends
                       [--crash-at 30]   ends there as if it were killed

@@ -1,7 +1,8 @@
+import DeviceScreen
 import SampleTerminal
 import StoreKit
 
-/// The app in a terminal. Everything here runs on the main thread.
+/// The app, in a terminal or on a page in a browser. Everything here runs on the main thread.
 @MainActor
 public final class CrossPromotionApp {
     private enum Event: Sendable {
@@ -14,10 +15,16 @@ public final class CrossPromotionApp {
     private let search: ItemSearch
     private let pages = ItemPages()
     private let loop = TerminalLoop<Event>()
-    private var isBusy = false
+    /// Whether the app shows a page, or finds items.
+    public private(set) var isBusy = false
     private var hasFailed = false
+    /// The page in a browser; nil in a terminal.
+    private let screen: DeviceScreen?
+    /// What was found last, for the page.
+    private(set) var found: [FoundItem] = []
 
-    private init(options: CrossPromotionOptions, search: ItemSearch) {
+    private init(options: CrossPromotionOptions, search: ItemSearch, screen: DeviceScreen?) {
+        self.screen = screen
         self.options = options
         self.search = search
     }
@@ -27,6 +34,7 @@ public final class CrossPromotionApp {
     /// - Returns: the exit code.
     public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
         do {
+            let (web, arguments) = try ScreenOptions.taken(from: arguments)
             let options = try CrossPromotionOptions(arguments: arguments)
             if options.action == .help {
                 print(CrossPromotionOptions.help)
@@ -40,9 +48,16 @@ public final class CrossPromotionApp {
                 complain("no storefront is known; set CORNERSTORE_DATA, or CORNERSTORE_STOREFRONT to its URL")
                 return 1
             }
+            let screen = try await web?.open(
+                named: "cross-promotion", usualPort: 8435, &configuration, environment: environment)
             try StoreKitConfiguration.use(configuration)
-            return await CrossPromotionApp(options: options, search: ItemSearch(base: storefront)).run()
+            return await CrossPromotionApp(
+                options: options, search: ItemSearch(base: storefront), screen: screen
+            ).run()
         } catch let misuse as CrossPromotionOptions.Misuse {
+            complain(misuse.text)
+            return 2
+        } catch let misuse as ScreenOptions.Misuse {
             complain(misuse.text)
             return 2
         } catch {
@@ -54,6 +69,7 @@ public final class CrossPromotionApp {
     private static func complain(_ text: String) { TerminalOutput.complain(text, from: "cross-promotion") }
 
     private func run() async -> Int32 {
+        if let screen { return await show(on: screen) }
         begin { [self] in
             switch options.action {
             case .ask, .help: menu()
@@ -72,7 +88,7 @@ public final class CrossPromotionApp {
     }
 
     /// Does one thing at a time.
-    private func begin(_ work: @escaping @MainActor () async throws -> Void) {
+    func begin(_ work: @escaping @MainActor () async throws -> Void) {
         isBusy = true
         Task {
             do { try await work() } catch {
@@ -81,6 +97,18 @@ public final class CrossPromotionApp {
             isBusy = false
             loop.send(.done)
         }
+    }
+
+    /// Shows the app on a page, until the process is told to end.
+    private func show(on screen: DeviceScreen) async -> Int32 {
+        let events = Task {
+            await loop.handleEvents { event in
+                _ = handle(event)
+                screen.changed()
+            }
+        }
+        defer { events.cancel() }
+        return await screen.run(self)
     }
 
     private func handle(_ event: Event) -> Next {
@@ -93,13 +121,13 @@ public final class CrossPromotionApp {
 
     // MARK: Pages
 
-    private func show(_ promotion: Promotion) async throws {
+    func show(_ promotion: Promotion) async throws {
         let number = try await promotion.number(search)
         say("\(promotion.name) is item \(number).")
         try await show(number)
     }
 
-    private func showPlaylist() async throws {
+    func showPlaylist() async throws {
         for song in Promotion.playlist { try await show(song) }
     }
 
@@ -125,11 +153,14 @@ public final class CrossPromotionApp {
     }
 
     private func list(_ items: [FoundItem]) {
+        found = items
+        if screen != nil, !items.isEmpty { return }
         for item in items { say(item.description) }
         if items.isEmpty { say("The store has nothing like that.") }
     }
 
-    private func handle(_ line: String) -> Next {
+    @discardableResult
+    func handle(_ line: String) -> Next {
         let line = line.trimmingCharacters(in: .whitespaces)
         switch line {
         case "q": return .end(0)
@@ -152,6 +183,7 @@ public final class CrossPromotionApp {
     /// Prints a line without control characters, which could move the terminal's cursor, because names come from
     /// the store. StoreKit writes its pages between the lines.
     private func say(_ text: String) {
+        if let screen { return screen.say(text) }
         print(
             String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control })))
         fflush(nil)

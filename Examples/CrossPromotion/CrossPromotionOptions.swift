@@ -38,6 +38,7 @@ public struct CrossPromotionOptions: Equatable, Sendable {
         Cross Promotion: shows items of the store that CORNERSTORE_STORE or CORNERSTORE_DATA names, and sells them.
 
         cross-promotion                     asks what to show
+        cross-promotion --web               shows the app on a page in a browser; --port chooses the port
         cross-promotion --app               shows the page of another app, found by its link
         cross-promotion --film              shows the page of a film, found by search
         cross-promotion --playlist          shows the page of each song of a playlist, found by search

@@ -1,19 +1,24 @@
+import DeviceScreen
 import PurchaseVault
 import SampleTerminal
 import StoreKit
 
-/// The app in a terminal: the balance, two buttons, and a prompt. Everything here runs on the main thread.
+/// The app: the balance, two buttons, and what happens. It runs in a terminal, with a prompt, or on a page in a
+/// browser. Everything here runs on the main thread.
 @MainActor
 public final class MonkeyCreditsApp {
     private let options: MonkeyCreditsOptions
     private let vault: PurchaseVault
-    private let store: MonkeyStore
+    let store: MonkeyStore
+    /// The page in a browser; nil in a terminal.
+    private let screen: DeviceScreen?
     private let loop = TerminalLoop<MonkeyStore.Event>()
     private var hasPrices = false
     private var hasFailed = false
 
-    private init(options: MonkeyCreditsOptions, vault: PurchaseVault, player: Player) {
+    private init(options: MonkeyCreditsOptions, vault: PurchaseVault, player: Player, screen: DeviceScreen?) {
         self.options = options
+        self.screen = screen
         self.vault = vault
         store = MonkeyStore(queue: .default(), vault: vault, player: player) { [loop] in loop.send($0) }
         if options.crashesAfterPurchased {
@@ -29,6 +34,7 @@ public final class MonkeyCreditsApp {
     /// - Returns: the exit code.
     public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
         do {
+            let (web, arguments) = try ScreenOptions.taken(from: arguments)
             let options = try MonkeyCreditsOptions(arguments: arguments)
             if options.showsHelp {
                 print(MonkeyCreditsOptions.help)
@@ -38,6 +44,8 @@ public final class MonkeyCreditsApp {
             // the app itself.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.monkeys"
+            let screen = try await web?.open(
+                named: "monkey-credits", usualPort: 8431, &configuration, environment: environment)
             try StoreKitConfiguration.use(configuration)
             // The app does not keep the balance in a plain file, which anybody could edit. The vault computes the
             // balance from the receipts and records the spends.
@@ -45,8 +53,11 @@ public final class MonkeyCreditsApp {
                 VaultConfiguration(storeKit: .current, grants: CreditPack.grants, now: { Date() }))
             for incident in vault.report.incidents { complain(incident.description) }
             let player = try Player(folder: configuration.deviceFolder.appendingPathComponent("monkey-credits"))
-            return await MonkeyCreditsApp(options: options, vault: vault, player: player).run()
+            return await MonkeyCreditsApp(options: options, vault: vault, player: player, screen: screen).run()
         } catch let misuse as MonkeyCreditsOptions.Misuse {
+            complain(misuse.text)
+            return 2
+        } catch let misuse as ScreenOptions.Misuse {
             complain(misuse.text)
             return 2
         } catch {
@@ -65,12 +76,30 @@ public final class MonkeyCreditsApp {
         if options.feeds { return feed() ? 0 : 1 }
         store.open()
         defer { store.close() }
+        if let screen { return await show(on: screen) }
         // The pause gives StoreKit time to deliver unfinished purchases.
         let code = await loop.run(
             question: options.exitsWhenIdle ? nil : "Which, and how many (\"1\", \"2 x 3\")?",
             pause: options.exitsWhenIdle ? 0.5 : 0, isIdle: { hasPrices && !store.isBusy }, onEvent: handle,
             onLine: handle)
         return code ?? (hasFailed ? 1 : 0)
+    }
+
+    /// Shows the app in a browser, until the process is told to end.
+    private func show(on screen: DeviceScreen) async -> Int32 {
+        let events = Task {
+            await loop.handleEvents { event in
+                _ = handle(event)
+                screen.changed()
+            }
+        }
+        defer { events.cancel() }
+        return await screen.run(self)
+    }
+
+    /// Tells the player something, in the terminal or on the page.
+    func say(_ text: String) {
+        if let screen { screen.say(text) } else { print(text) }
     }
 
     private func handle(_ event: MonkeyStore.Event) -> Next {
@@ -81,21 +110,22 @@ public final class MonkeyCreditsApp {
             hasPrices = true
             guard isFirst || !options.exitsWhenIdle else { break }
             if let purchase = options.purchase { return buy(purchase.pack, quantity: purchase.quantity) }
+            if screen != nil { break }
             if options.exitsWhenIdle { showBalance() } else { show() }
         case .credited(let credits):
-            print("\(credits) credits bought.")
+            say("\(credits) credits bought.")
             showBalance()
         case .purchaseFailed(let text):
             hasFailed = true
-            print(text)
+            say(text)
         case .purchaseCancelled:
             hasFailed = true
         case .promoted(let pack):
-            print("You chose \(pack.credits) credits in the store.")
+            say("You chose \(pack.credits) credits in the store.")
         case .continued(let country):
-            print("You shop in the store of \(country) now; the price is that store's.")
+            say("You shop in the store of \(country) now; the price is that store's.")
         case .purchaseDeferred:
-            print("Waiting for approval. The credits come when it is given.")
+            say("Waiting for approval. The credits come when it is given.")
         case .queueChanged:
             break
         }
@@ -104,9 +134,13 @@ public final class MonkeyCreditsApp {
 
     // MARK: The screen
 
-    private var credits: Int { vault.balance(CreditPack.currency) }
+    var credits: Int { vault.balance(CreditPack.currency) }
 
-    private func showBalance() { print("Monkey credits: \(credits)") }
+    private func showBalance() {
+        // The page shows it all the time.
+        if screen != nil { return }
+        print("Monkey credits: \(credits)")
+    }
 
     private func show() {
         showBalance()
@@ -122,7 +156,7 @@ public final class MonkeyCreditsApp {
         let words = line.lowercased().split(whereSeparator: { $0 == " " || $0 == "x" })
         if words.first == "q" { return .end(0) }
         if words.first == "f" {
-            _ = feed()
+            feed()
             return .goOn
         }
         guard let first = words.first else {
@@ -136,14 +170,15 @@ public final class MonkeyCreditsApp {
             print("Type a button's number, and how many from 1 to 10, or f or q.")
             return .goOn
         }
-        _ = buy(CreditPack.all[number - 1], quantity: quantity)
+        buy(CreditPack.all[number - 1], quantity: quantity)
         return .goOn
     }
 
-    private func buy(_ pack: CreditPack, quantity: Int) -> Next {
+    @discardableResult
+    func buy(_ pack: CreditPack, quantity: Int) -> Next {
         let canMakePayments = SKPaymentQueue.canMakePayments()
         guard canMakePayments, let product = store.product(of: pack) else {
-            print(store.button(for: pack, canMakePayments: canMakePayments))
+            say(store.button(for: pack, canMakePayments: canMakePayments))
             return .end(1)
         }
         store.buy(product, quantity: quantity)
@@ -153,14 +188,15 @@ public final class MonkeyCreditsApp {
     /// Spends a credit. The key makes a retry idempotent, for example after a crash. Each meal has a new key.
     ///
     /// - Returns: Whether a credit was spent.
-    private func feed() -> Bool {
+    @discardableResult
+    func feed() -> Bool {
         do {
             try vault.spend(1, of: CreditPack.currency, key: "meal \(UUID().uuidString)")
-            print("A monkey is fed.")
+            say("A monkey is fed.")
             showBalance()
             return true
         } catch {
-            print(error.code == .insufficientBalance ? "There are no credits left." : error.localizedDescription)
+            say(error.code == .insufficientBalance ? "There are no credits left." : error.localizedDescription)
             return false
         }
     }

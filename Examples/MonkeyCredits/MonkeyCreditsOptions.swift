@@ -34,6 +34,7 @@ public struct MonkeyCreditsOptions: Equatable, Sendable {
         Monkey Credits: buys credits for monkeys, from the store that CORNERSTORE_STORE or CORNERSTORE_DATA names.
 
         monkey-credits                                 asks what to do
+        monkey-credits --web [--port NUMBER]           shows the app on a page in a browser
         monkey-credits --buy credits5 --quantity 3     buys, and ends
         monkey-credits --exit-when-idle                receives unfinished purchases, and ends
         monkey-credits --balance                       prints the balance

@@ -1,19 +1,27 @@
+import DeviceScreen
 import PurchaseVault
 import SampleTerminal
 import StoreKit
 
-/// The app in a terminal. Everything here runs on the main thread.
+/// The app, in a terminal or on a page in a browser. Everything here runs on the main thread.
 @MainActor
 public final class PhotoFiltersApp {
     private let options: PhotoFiltersOptions
-    private let vault: PurchaseVault
-    private let store: PhotoStore
+    let vault: PurchaseVault
+    let store: PhotoStore
     private let loop = TerminalLoop<PhotoStore.Event>()
     private var hasPrices = false
     private var hasStarted = false
     private var hasFailed = false
+    /// The page in a browser; nil in a terminal.
+    private let screen: DeviceScreen?
+    /// The filter whose picture the page shows.
+    var chosen: PhotoFilter?
+    /// The pictures that were made for the page, by name.
+    var made: [String: [UInt8]] = [:]
 
-    private init(options: PhotoFiltersOptions, vault: PurchaseVault) {
+    private init(options: PhotoFiltersOptions, vault: PurchaseVault, screen: DeviceScreen?) {
+        self.screen = screen
         self.options = options
         self.vault = vault
         store = PhotoStore(queue: .default(), vault: vault) { [loop] in loop.send($0) }
@@ -24,6 +32,7 @@ public final class PhotoFiltersApp {
     /// - Returns: the exit code.
     public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
         do {
+            let (web, arguments) = try ScreenOptions.taken(from: arguments)
             let options = try PhotoFiltersOptions(arguments: arguments)
             if options.action == .help {
                 print(PhotoFiltersOptions.help)
@@ -33,12 +42,17 @@ public final class PhotoFiltersApp {
             // the app itself.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.photofilters"
+            let screen = try await web?.open(
+                named: "photo-filters", usualPort: 8432, &configuration, environment: environment)
             try StoreKitConfiguration.use(configuration)
             let vault = try await PurchaseVault(
                 VaultConfiguration(storeKit: .current, grants: PhotoFilter.grants, now: { Date() }))
             for line in await repair(vault) { complain(line) }
-            return await PhotoFiltersApp(options: options, vault: vault).run()
+            return await PhotoFiltersApp(options: options, vault: vault, screen: screen).run()
         } catch let misuse as PhotoFiltersOptions.Misuse {
+            complain(misuse.text)
+            return 2
+        } catch let misuse as ScreenOptions.Misuse {
             complain(misuse.text)
             return 2
         } catch {
@@ -76,10 +90,28 @@ public final class PhotoFiltersApp {
         }
         store.open()
         defer { store.close() }
+        if let screen { return await show(on: screen) }
         let code = await loop.run(
             question: options.action == .ask ? "Which (a number buys or applies it)?" : nil,
             isIdle: { hasPrices && !store.isBusy }, onEvent: handle, onLine: handle)
         return code ?? (hasFailed ? 1 : 0)
+    }
+
+    /// Shows the app on a page, until the process is told to end.
+    private func show(on screen: DeviceScreen) async -> Int32 {
+        let events = Task {
+            await loop.handleEvents { event in
+                _ = handle(event)
+                screen.changed()
+            }
+        }
+        defer { events.cancel() }
+        return await screen.run(self)
+    }
+
+    /// Tells the customer something, in the terminal or on the page.
+    private func say(_ text: String) {
+        if let screen { screen.say(text) } else { print(text) }
     }
 
     private func handle(_ event: PhotoStore.Event) -> Next {
@@ -93,16 +125,16 @@ public final class PhotoFiltersApp {
             case .restore where !hasStarted:
                 hasStarted = true
                 store.restore()
-            default: show()
+            default: if screen == nil { show() }
             }
-        case .unlocked(let filter): print("The filter \(filter.rawValue) is yours.")
-        case .revoked(let filter): print("The filter \(filter.rawValue) was refunded, and is not yours any more.")
-        case .restored: print("Everything bought before is here.")
+        case .unlocked(let filter): say("The filter \(filter.rawValue) is yours.")
+        case .revoked(let filter): say("The filter \(filter.rawValue) was refunded, and is not yours any more.")
+        case .restored: say("Everything bought before is here.")
         case .failed(let text):
             hasFailed = true
-            print(text)
+            say(text)
         case .cancelled: hasFailed = true
-        case .deferred: print("Waiting for approval. The filter comes when it is given.")
+        case .deferred: say("Waiting for approval. The filter comes when it is given.")
         case .queueChanged: break
         }
         return .goOn
@@ -139,19 +171,20 @@ public final class PhotoFiltersApp {
         if vault.isUnlocked(filter.productIdentifier) {
             _ = apply(filter, input: nil, output: "\(filter.rawValue).png")
         } else {
-            _ = buy(filter)
+            buy(filter)
         }
         return .goOn
     }
 
-    private func buy(_ filter: PhotoFilter) -> Next {
+    @discardableResult
+    func buy(_ filter: PhotoFilter) -> Next {
         // The store would deliver the filter again for free after a payment sheet, which is useless on this device.
         guard !vault.isUnlocked(filter.productIdentifier) else {
-            print("The filter \(filter.rawValue) is yours already; nothing was bought.")
+            say("The filter \(filter.rawValue) is yours already; nothing was bought.")
             return .goOn
         }
         guard SKPaymentQueue.canMakePayments(), let product = store.product(of: filter) else {
-            print(SKPaymentQueue.canMakePayments() ? store.label(of: filter) : "AppStore disabled")
+            say(SKPaymentQueue.canMakePayments() ? store.label(of: filter) : "AppStore disabled")
             return .end(1)
         }
         store.buy(product)

@@ -36,6 +36,7 @@ public struct PhotoFiltersOptions: Equatable, Sendable {
         Photo Filters: filters for pictures, bought from the store that CORNERSTORE_STORE or CORNERSTORE_DATA names.
 
         photo-filters                                     asks what to do
+        photo-filters --web [--port NUMBER]               shows the app on a page in a browser
         photo-filters --buy sepia                         buys a filter, and ends
         photo-filters --restore                           restores filters bought on another device, and ends
         photo-filters --list                              lists the filters, and ends

@@ -75,6 +75,11 @@ public final class TerminalLoop<Event: Sendable> {
         return nil
     }
 
+    /// Handles the app's events, without a terminal, until the task is cancelled.
+    public func handleEvents(_ onEvent: @MainActor (Event) -> Void) async {
+        for await case .event(let event) in inputs { onEvent(event) }
+    }
+
     private func sendIdle(after pause: Double) {
         guard !isIdleSent else { return }
         isIdleSent = true

@@ -1,8 +1,9 @@
+import DeviceScreen
 import MerchantClient
 import SampleTerminal
 import StoreKit
 
-/// The app in a terminal. Everything here runs on the main thread.
+/// The app, in a terminal or on a page in a browser. Everything here runs on the main thread.
 @MainActor
 public final class ServerBooksApp {
     private enum Event: Sendable {
@@ -11,13 +12,20 @@ public final class ServerBooksApp {
     }
 
     private let options: ServerBooksOptions
-    private let stand: BookStand
+    let stand: BookStand
     private let loop = TerminalLoop<Event>()
     private var output = TerminalOutput()
     private var hasShelf = false
     private var hasFailed = false
+    /// The page in a browser; nil in a terminal.
+    private let screen: DeviceScreen?
+    /// The issue that the page shows, by its name.
+    var open: String?
 
-    private init(options: ServerBooksOptions, merchant: MerchantClientConfiguration) throws {
+    private init(
+        options: ServerBooksOptions, merchant: MerchantClientConfiguration, screen: DeviceScreen?
+    ) throws {
+        self.screen = screen
         self.options = options
         var merchant = merchant
         merchant.finishing = options.finishesFirst ? .afterRedemption : .afterDelivery
@@ -38,6 +46,7 @@ public final class ServerBooksApp {
     /// - Returns: the exit code.
     public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
         do {
+            let (web, arguments) = try ScreenOptions.taken(from: arguments)
             let options = try ServerBooksOptions(arguments: arguments)
             if options.action == .help {
                 print(ServerBooksOptions.help)
@@ -47,14 +56,19 @@ public final class ServerBooksApp {
             // the app itself.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.serverbooks"
+            let screen = try await web?.open(
+                named: "server-books", usualPort: 8434, &configuration, environment: environment)
             try StoreKitConfiguration.use(configuration)
             let account = try ReaderAccount(options, environment: environment)
             let merchant = try MerchantClientConfiguration(merchant: account.merchant, storeKit: configuration) { _ in
                 try account.token()
             }
-            let app = try ServerBooksApp(options: options, merchant: merchant)
+            let app = try ServerBooksApp(options: options, merchant: merchant, screen: screen)
             return await app.run()
         } catch let misuse as ServerBooksOptions.Misuse {
+            complain(misuse.text)
+            return 2
+        } catch let misuse as ScreenOptions.Misuse {
             complain(misuse.text)
             return 2
         } catch {
@@ -75,6 +89,7 @@ public final class ServerBooksApp {
             return code
         }
         stand.open()
+        if let screen { return await show(on: screen) }
         let code = await loop.run(
             question: options.action == .ask ? "Which (a name buys or opens it)?" : nil,
             isIdle: {
@@ -83,6 +98,26 @@ public final class ServerBooksApp {
             }, onEvent: handle, onLine: handle)
         await stand.close()
         return code ?? (hasFailed ? 1 : 0)
+    }
+
+    /// Shows the app on a page, until the process is told to end. It looks for new issues every few seconds.
+    private func show(on screen: DeviceScreen) async -> Int32 {
+        let events = Task {
+            await loop.handleEvents { event in
+                _ = handle(event)
+                screen.changed()
+            }
+        }
+        let news = Task {
+            while (try? await Task.sleep(for: .seconds(3))) != nil { stand.fillShelf() }
+        }
+        defer {
+            events.cancel()
+            news.cancel()
+        }
+        let code = await screen.run(self)
+        await stand.close()
+        return code
     }
 
     private func handle(_ event: Event) -> Next {
@@ -104,7 +139,7 @@ public final class ServerBooksApp {
             case .list:
                 list()
                 return .end(0)
-            case .ask: show()
+            case .ask: if screen == nil { show() }
             case .download, .read, .help: break
             }
         case .restored: if options.action == .ask { say("Everything bought before is on its way, or here.") }
@@ -147,7 +182,9 @@ public final class ServerBooksApp {
         print("  q  Quit")
     }
 
-    private func say(_ text: String) { output.say(Self.plain(text)) }
+    private func say(_ text: String) {
+        if let screen { screen.say(text) } else { output.say(Self.plain(text)) }
+    }
 
     /// Removes control characters, which could move the terminal's cursor, because names come from servers.
     private static func plain(_ text: String) -> String {
@@ -160,6 +197,8 @@ public final class ServerBooksApp {
     }
 
     private func tell(_ download: MerchantDownload) {
+        // The page shows a bar.
+        if screen != nil { return }
         var line = "\(Self.plain(download.item.rawValue)): \(Int(download.progress * 100)) %"
         if output.isTerminal, let left = download.secondsLeft {
             line += ", \(Int(min(left, 86_400).rounded(.up))) s left"
@@ -180,12 +219,13 @@ public final class ServerBooksApp {
                 show()
                 break
             }
-            if stand.content(of: issue) == nil { _ = buy(word) } else { _ = read(issue, word) }
+            if stand.content(of: issue) == nil { buy(word) } else { _ = read(issue, word) }
         }
         return .goOn
     }
 
-    private func buy(_ name: String) -> Next {
+    @discardableResult
+    func buy(_ name: String) -> Next {
         guard let issue = stand.issue(named: name) else {
             say(stand.problem ?? "There is no issue \(name) on the shelf.")
             return .end(1)

@@ -57,6 +57,7 @@ public struct ServerBooksOptions: Equatable, Sendable {
         names processes the payments.
 
         server-books                    asks what to do
+        server-books --web              shows the app on a page in a browser; --port chooses the port
         server-books --buy issue1       buys an issue, downloads it, and ends
         server-books --download         resumes interrupted purchases and downloads
         server-books --update           downloads the newest versions of your issues

@@ -61,12 +61,11 @@ public struct ConsoleApplication: Service {
         let router = Router(context: ConsoleRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
-        let guardian = ConsoleGuard(configuration: configuration)
         // The outer guard adds its fields to the pages of problems as well.
-        router.add(middleware: ConsoleFields())
+        router.add(middleware: PageFieldsMiddleware())
         router.add(middleware: ProblemPages(pages: pages))
         router.add(middleware: HostMiddleware())
-        router.add(middleware: guardian)
+        router.add(middleware: PageGuardMiddleware.console(configuration))
         let session = SessionMiddleware(sessions: sessions, configuration: configuration)
         router.add(middleware: session)
         router.get("/assets/:file") { request, _ in try pages.asset(request.uri.path) }

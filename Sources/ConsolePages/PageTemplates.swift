@@ -52,6 +52,8 @@ public struct PageTemplates: Sendable {
     public let consoleStylesheet: Asset
     /// The script of the console's pages.
     public let consoleScript: Asset
+    /// The style sheet of devices' screens.
+    public let screenStylesheet: Asset
     /// The script of forms that send a file piece by piece.
     public let uploadScript: Asset
     /// The console's icon.
@@ -96,6 +98,8 @@ public struct PageTemplates: Sendable {
         "button.mustache": PackageResources.button_mustache, "code.mustache": PackageResources.code_mustache,
         "sheet.mustache": PackageResources.sheet_mustache,
         "timeline.mustache": PackageResources.timeline_mustache, "event.mustache": PackageResources.event_mustache,
+        "screen.mustache": PackageResources.screen_mustache, "picture.mustache": PackageResources.picture_mustache,
+        "screen.css": PackageResources.screen_css,
     ]
 
     /// Parses templates.
@@ -110,6 +114,8 @@ public struct PageTemplates: Sendable {
         let css = "text/css; charset=utf-8"
         stylesheet = Asset("style", "css", css, tokens + (files["style.css"] ?? []))
         consoleStylesheet = Asset("console", "css", css, tokens + (files["console.css"] ?? []))
+        screenStylesheet = Asset(
+            "screen", "css", css, tokens + (files["console.css"] ?? []) + (files["screen.css"] ?? []))
         consoleScript = Asset("console", "js", "text/javascript; charset=utf-8", files["console.js"] ?? [])
         uploadScript = Asset("upload", "js", "text/javascript; charset=utf-8", files["upload.js"] ?? [])
         consoleIcon = Asset("console", "svg", "image/svg+xml", files["console.svg"] ?? [])

@@ -57,6 +57,43 @@ extension ControlAPI {
         }
     }
 
+    /// An app that runs on a page in a browser.
+    public struct Screen: Codable, Sendable, Equatable {
+        /// The app's bundle identifier.
+        public var bundleId: String
+        /// The app's name.
+        public var name: String
+        /// The page's address, which is of this machine.
+        public var address: String
+        /// The device's folder.
+        public var device: String
+        /// The environment of its store, by name.
+        public var environment: String
+
+        /// Creates a screen.
+        public init(bundleId: String, name: String, address: String, device: String, environment: String) {
+            self.bundleId = bundleId
+            self.name = name
+            self.address = address
+            self.device = device
+            self.environment = environment
+        }
+    }
+
+    /// What an app says of its page while it runs.
+    public struct ScreenAnnouncement: Codable, Sendable, Equatable {
+        /// The page.
+        public var screen: Screen
+        /// For how many seconds it is listed, at most 120; 0 takes it from the list.
+        public var seconds: Int
+
+        /// Creates an announcement.
+        public init(screen: Screen, seconds: Int) {
+            self.screen = screen
+            self.seconds = seconds
+        }
+    }
+
     /// A payment sheet that waits for an answer.
     public struct WaitingSheet: Codable, Sendable, Equatable {
         /// The sheet's identifier. Anyone who knows it may answer.

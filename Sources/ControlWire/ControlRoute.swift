@@ -163,6 +163,10 @@ public enum ControlRoute: Sendable, Hashable {
     case events
     /// Lists the payment sheets that wait: ``ControlAPI/WaitingSheet``.
     case sheets
+    /// Lists the apps that run on a page in a browser: ``ControlAPI/Screen``.
+    case screens
+    /// Says that an app runs on a page: ``ControlAPI/ScreenAnnouncement``. The app repeats it while it runs.
+    case announceScreen
     /// Lists the last `verifyReceipt` and refused requests, newest first: ``ControlAPI/LoggedRequest``. `before` is a
     /// number.
     case requests(before: Int? = nil, limit: Int? = nil)
@@ -396,6 +400,8 @@ public enum ControlRoute: Sendable, Hashable {
         case .removePartner(let name): Line(.delete, "/control/v1/partners/{name}", [(.name, name)])
         case .events: Line(.get, "/control/v1/events")
         case .sheets: Line(.get, "/control/v1/sheets")
+        case .screens: Line(.get, "/control/v1/screens")
+        case .announceScreen: Line(.post, "/control/v1/screens")
         case .requests(let before, let limit):
             Line(
                 .get, "/control/v1/requests",
@@ -461,6 +467,7 @@ public enum ControlRoute: Sendable, Hashable {
             .faultHits(.sandbox), .faultChoices, .removePaymentRule(.sandbox, name: ""),
             .promotions(.sandbox, account: ""), .withdrawPromotion(.sandbox, id: UUID(), account: ""),
             .withdrawCode(.sandbox, code: ""), .catalog, .app(bundle: ""), .revealSecret(bundle: ""), .events, .sheets,
+            .screens, .announceScreen,
             .requests(), .settings, .revealTester, .audit(),
         ] + ContentStepName.allCases.map { .step($0, version: UUID()) } + ManagedRoute.all.map { .managed($0) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer(""), .asset("")].map { .sheet($0) }

@@ -8,6 +8,9 @@ public struct VisitRequest: Codable, Sendable, Equatable {
     public var productID: ProductID?
     /// The campaign that led to the page; nil without one. Counted as the campaign of a link.
     public var campaign: VisitCampaign?
+    /// The address to which the browser returns from the page, such as the app's own page. It can only be of this
+    /// machine: `http` or `https`, and `127.0.0.1`, `localhost` or a name under `localhost`.
+    public var returnAddress: String?
 
     /// Creates a request.
     public init(item: Int64, productID: ProductID? = nil, campaign: VisitCampaign? = nil) {
@@ -20,6 +23,7 @@ public struct VisitRequest: Codable, Sendable, Equatable {
         case item
         case productID = "productId"
         case campaign
+        case returnAddress
     }
 }
 

@@ -25,6 +25,9 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
     public var email: String?
     /// The e-mail address that the customer entered with a wrong password. The page offers it again.
     public var enteredEmail: String?
+    /// The bundle identifier of the app that asks; nil when the program does not say. The page shows the app's name if
+    /// the catalog has one.
+    public var app: String?
     /// The environment of the purchase; nil when the program does not say.
     public var environment: StoreEnvironment?
     /// The id of the question that the same program asked before. The page of that one, once answered, leads here.
@@ -41,11 +44,12 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
         self.email = email
     }
 
-    /// The question as the page shows it: a title of at most 1000 bytes, and at most 20 lines of at most 2000 bytes. An
-    /// ellipsis ends each text that was cut.
+    /// The question as the page shows it: a title and an app of at most 1000 bytes each, and at most 20 lines of at
+    /// most 2000 bytes. An ellipsis ends each text that was cut.
     public var shortened: SheetQuestion {
         var question = self
         question.title = Self.cut(title, 1000)
+        question.app = app.map { Self.cut($0, 1000) }
         question.lines = lines.prefix(20).map { Self.cut($0, 2000) }
         return question
     }

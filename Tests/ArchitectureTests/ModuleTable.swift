@@ -114,9 +114,11 @@ struct ModuleTable {
         ),
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "Console", "ContentDownloads", "ContentPackages", "ControlWire", "CornerstoreEncoding",
-                "Database", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "ServerSupport", "Store",
-                "StoreKit",
+                "BlobStorage", "Console", "ConsolePages", "ContentDownloads", "ContentPackages", "ControlWire",
+                "CornerstoreEncoding",
+                "Database", "DeviceScreen", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire",
+                "ServerSupport",
+                "Store", "StoreKit",
                 "StoreReceipts",
                 "StoreServer", "StoreWire",
             ],
@@ -125,8 +127,19 @@ struct ModuleTable {
                 "ServiceLifecycle", "Subprocess", "SystemPackage", "UnixSignals", "Yams",
             ]
         ),
+        // An app's screen in a browser: pages of the console's kind over the app's StoreKit.
+        "DeviceScreen": Row(
+            [
+                "ConsolePages", "ControlWire", "CornerstoreEncoding", "CornerstoreHTTPClient", "HTTPSupport",
+                "StoreKit",
+                "StoreReceipts", "StoreWire",
+            ],
+            outside: ["HTTPTypes", "Hummingbird", "Logging", "NIOCore", "ServiceLifecycle"]
+        ),
         "cornerstore": Row(["CornerstoreCommands"], outside: ["NIOCore", "NIOPosix"]),
-        "Examples": Row(["CZlib", "MerchantClient", "PurchaseVault", "StoreKit"], outside: ["AsyncHTTPClient"]),
+        "Examples": Row(
+            ["CZlib", "ConsolePages", "DeviceScreen", "MerchantClient", "PurchaseVault", "StoreKit"],
+            outside: ["AsyncHTTPClient"]),
         "cornerstore-bench": Row(
             [
                 "ContentPackages", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store", "StoreKit",
@@ -148,7 +161,7 @@ struct ModuleTable {
 
         var modules: Set<String> {
             switch self {
-            case .app: ["Examples", "MerchantClient", "PurchaseVault", "StoreKit"]
+            case .app: ["DeviceScreen", "Examples", "MerchantClient", "PurchaseVault", "StoreKit"]
             case .store: ["Store", "StoreServer"]
             case .merchant: ["Merchant", "MerchantServer"]
             case .top: ["Console", "CornerstoreCommands", "cornerstore", "cornerstore-bench"]
@@ -178,7 +191,9 @@ struct ModuleTable {
     }
 
     /// The modules that speak HTTP as a server; no others may import a server's libraries.
-    static let servers = Column.top.modules.union(["HTTPSupport", "MerchantServer", "StoreServer"])
+    static let servers = Column.top.modules.union([
+        "DeviceScreen", "Examples", "HTTPSupport", "MerchantServer", "StoreServer",
+    ])
     /// The libraries of an HTTP server.
     static let serverLibraries: Set<String> = [
         "HTTPTypes", "Hummingbird", "HummingbirdCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",

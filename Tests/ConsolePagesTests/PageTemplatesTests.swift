@@ -45,10 +45,35 @@ import Testing
         var page = SheetPage(x, lines: [x], frame: SheetFrame(title: x, stylesheet: x))
         (page.environment, page.environmentClass, page.environmentNote) = (x, x, x)
         (page.price, page.problem, page.action, page.again, page.back) = (x, x, x, x, x)
+        page.app = x
         var field = SheetField(x, x, type: x, autocomplete: x, value: x, isFixed: true)
         field.problem = x
         page.fields = [field]
         page.buttons = [SheetButton(x, x, isPlain: true)]
+        return page
+    }
+
+    /// A device's screen in which every field has a value.
+    private static func screen() -> ScreenPage {
+        let x = hostile
+        var frame = ScreenFrame()
+        (frame.title, frame.stylesheet, frame.script, frame.icon) = (x, x, x, x)
+        (frame.environment, frame.environmentClass, frame.events, frame.topics) = (x, x, x, x)
+        var page = ScreenPage(x, frame: frame)
+        (page.about, page.device, page.said, page.waiting) = (x, x, [x], x)
+        page.problem = x
+        let picture = ScreenPicture(x, about: x, caption: x)
+        var item = ScreenItem(x, text: x, price: x)
+        item.picture = picture
+        item.progress = ScreenProgress(x, percent: 7, text: x)
+        item.buttons = [ConsoleButton(x, about: x, action: x)]
+        item.forms = [ConsoleForm(x, action: x, fields: [ConsoleField(x, x, .number, value: x)], button: x)]
+        page.question = item
+        page.content = ScreenContent(headline: x, text: x)
+        (page.content.pictures, page.content.items, page.content.forms) = ([picture], [item], item.forms)
+        (page.content.buttons, page.content.readingHeading, page.content.reading) = (item.buttons, x, x)
+        page.sections = [ConsoleSection(x, x, text: x)]
+        page.finish { $0 }
         return page
     }
 
@@ -86,6 +111,9 @@ import Testing
             #expect(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"))
             #expect(html.hasPrefix("<!DOCTYPE html>") && html.contains("</html>"))
         }
+        // A screen has a script, whose address is hostile here.
+        let screen = try templates.html(Self.screen()).replacing(/<script src="[^"]*" defer><\/script>/, with: "")
+        #expect(!screen.contains("<script") && !screen.contains("\"'&"))
     }
 
     @Test func everyFieldIsShown() throws {
@@ -97,6 +125,15 @@ import Testing
                 String(decoding: PageTemplates.files[$0] ?? [], as: UTF8.self)
             }.joined()
             #expect(text.contains(label), "\(label)")
+        }
+        let screenFiles = ["screen.mustache", "picture.mustache", "layout.mustache"].map {
+            String(decoding: PageTemplates.files[$0] ?? [], as: UTF8.self)
+        }.joined()
+        let screen = Self.screen()
+        let screenParts: [Any] = [screen, screen.content, screen.content.items[0], screen.content.pictures[0]]
+        for label in screenParts.flatMap({ Mirror(reflecting: $0).children.compactMap(\.label) }) where label != "frame"
+        {
+            #expect(screenFiles.contains(label), "\(label)")
         }
         let sheet = String(decoding: PageTemplates.files["sheet.mustache"] ?? [], as: UTF8.self)
         let parts: [Any] = [Self.sheet(), Self.sheet().fields[0], Self.sheet().buttons[0]]

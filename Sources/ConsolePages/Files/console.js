@@ -25,7 +25,7 @@
  // The page asks for itself again and takes what changed.
  const bar = q("#live"), words = q("#live-text"), pause = q("#pause"), doc = body.dataset;
  const topics = (doc.topics || "").split(" ").filter(Boolean);
- let isPaused = off("live"), isLost = false, isStale = false, isAsking = false, lastAsk = 0, timer = 0, lastSaid = 0, later = 0;
+ let isPaused = off("live"), isLost = false, isStale = false, isAsking = false, lastAsk = 0, timer = 0, lastSaid = 0, later = 0, shown = Date.now();
  const say = (text) => {
   clearTimeout(later);
   later = setTimeout(() => { lastSaid = Date.now(); words.textContent = text; }, lastSaid + 5000 - Date.now());
@@ -65,7 +65,7 @@
      } else { take(part, fresh); say("Updated"); }
     }
     const clock = q(".clock"), now = q(".clock", page);
-    clock.className = now.className; clock.replaceChildren(...now.childNodes);
+    if (clock && now) { clock.className = now.className; clock.replaceChildren(...now.childNodes); shown = Date.now(); }
    }
   } catch {}
   isAsking = false;
@@ -79,6 +79,11 @@
   show();
   pause.onclick = () => { isPaused = !isPaused; set("live", isPaused); show(); if (!isPaused) soon(); };
   document.addEventListener("visibilitychange", () => { if (!document.hidden && isStale) soon(); });
+  // The clock runs on without a request.
+  setInterval(() => {
+   const time = q(".clock:not(.frozen) time");
+   if (time && !isPaused && !isLost && !document.hidden) time.textContent = new Date(Date.parse(time.dateTime) + Date.now() - shown).toISOString().slice(0, 19).replace("T", " ");
+  }, 1000);
   const name = "cornerstore" + doc.events, channel = new BroadcastChannel(name);
   const hear = (topic) => {
    if (isLost !== (topic === "lost")) { isLost = !isLost; show(); }
@@ -88,11 +93,12 @@
   const open = () => {
    const stream = new EventSource(doc.events);
    // What changed before a late stream is not in the page.
-   stream.onopen = () => { if (isLost || performance.now() > 1000) tell("all"); };
+   stream.onopen = () => { if (isLost || "ask" in doc || performance.now() > 1000) tell("all"); };
    stream.onerror = () => { tell("lost"); if (stream.readyState === 2) setTimeout(open, 5000); };
    stream.addEventListener("changed", (event) => JSON.parse(event.data).topics.forEach((topic) => tell(topic)));
   };
   channel.onmessage = (event) => hear(event.data);
+  if ("ask" in doc) soon();
   // One tab listens for all: a browser opens six connections.
   if (navigator.locks) navigator.locks.request(name, () => new Promise(open)); else open();
  }

@@ -3,23 +3,28 @@ import Foundation
 import StoreKit
 import StoreServer
 
-/// `cornerstore device`: changes the restrictions of a device.
+/// `cornerstore device`: changes the restrictions of a device, and shows devices' screens.
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Allow or forbid purchases on a device, as parental controls do.",
+        abstract: "Show a device's screen in a browser, and allow or forbid purchases on a device.",
         discussion: """
-            When purchases are forbidden, canMakePayments() returns false and payments fail with paymentNotAllowed. Apps can still load prices. \
+            “device web” runs an app that sells every product of a catalog, on a page for browsers of this machine. “device screens” lists \
+            the apps that run on such pages now.
+
+            “device payments” works as parental controls do. When purchases are forbidden, canMakePayments() returns false and payments fail with paymentNotAllowed. Apps can still load prices. \
             Running apps apply the change at their next purchase.
 
             The default device is the one that “cornerstore buy” uses for the account. An account other than the tester has a device after its \
             first buy or restore. With --device, give the folder of a device that an app created.
 
+              cornerstore device web --app com.example.app
+              cornerstore device screens
               cornerstore device payments off
               cornerstore device payments on --account anna@example.com
               cornerstore device payments off --device ~/.local/state/cornerstore/device
             """,
-        subcommands: [Payments.self])
+        subcommands: [DeviceWebCommand.self, DeviceScreensCommand.self, Payments.self])
 
     struct Payments: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Allow or forbid purchases.")

@@ -27,6 +27,8 @@ public struct ChangeTopic: Sendable, Hashable {
         case feeds
         /// Payment sheets.
         case sheets
+        /// The apps that run on a page in a browser.
+        case screens
         /// The log of requests.
         case requests
         /// The changes that operators made.
@@ -36,7 +38,7 @@ public struct ChangeTopic: Sendable, Hashable {
         var isOfOneEnvironment: Bool {
             switch self {
             case .transactions, .attempts, .accounts, .clock, .faults, .offers: true
-            case .catalog, .content, .reviews, .feeds, .sheets, .requests, .audit: false
+            case .catalog, .content, .reviews, .feeds, .sheets, .screens, .requests, .audit: false
             }
         }
     }

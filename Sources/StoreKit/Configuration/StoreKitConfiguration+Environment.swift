@@ -90,14 +90,11 @@ extension StoreKitConfiguration {
     /// A sheet on the control port's web pages, whose addresses go to standard error. Nil when no control port is
     /// known.
     private static func webSheet(
-        _ variables: [String: String], _ data: URL?, _ say: @escaping @Sendable (String) -> Void
+        _ variables: [String: String], _ say: @escaping @Sendable (String) -> Void
     ) -> (any PaymentSheet)? {
-        let known = data.flatMap { addresses(in: $0)["control"] }
-        guard let text = variables["CORNERSTORE_CONTROL"].flatMap({ $0.isEmpty ? nil : $0 }) ?? known,
-            let control = URL(string: text), ["http", "https"].contains(control.scheme ?? "")
-        else { return nil }
-        let token = variables["CORNERSTORE_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
-        return WebPaymentSheet(control: control, adminToken: token, say: say) { page in
+        let operation = OperatorAddresses(environment: variables)
+        guard let control = operation.control else { return nil }
+        return WebPaymentSheet(control: control, adminToken: operation.adminToken, say: say) { page in
             try? FileHandle.standardError.write(contentsOf: Data("Answer at \(page.absoluteString)\n".utf8))
         }
     }
@@ -118,7 +115,7 @@ extension StoreKitConfiguration {
     }
 
     /// The base URLs in the `addresses.json` that a running store wrote; empty when there is none.
-    private static func addresses(in data: URL) -> [String: String] {
+    fileprivate static func addresses(in data: URL) -> [String: String] {
         BoundedFile.read(data.appendingPathComponent("addresses.json"), limit: 1 << 16)
             .flatMap { try? JSONDecoder().decode([String: String].self, from: $0) } ?? [:]
     }
@@ -182,7 +179,7 @@ extension StoreKitConfiguration {
         return switch variables["CORNERSTORE_SHEET"]?.lowercased() {
         case "approve": automaticSheet(.buy, credentials, say)
         case "decline": automaticSheet(.cancel, credentials, say)
-        case "web": webSheet(variables, data, say) ?? unreachableWebSheet(say)
+        case "web": webSheet(variables, say) ?? unreachableWebSheet(say)
         default: TerminalPaymentSheet(credentials: credentials)
         }
     }
@@ -207,5 +204,29 @@ extension StoreKitConfiguration {
             "CORNERSTORE_SHEET is web, but no control port is known. Every purchase is cancelled; set "
                 + "CORNERSTORE_DATA to a running store's data directory, or CORNERSTORE_CONTROL to its control port")
         return AutomaticPaymentSheet(answer: .cancel, credentials: nil)
+    }
+}
+
+/// The addresses of a store's operator, which environment variables name: for programs that lead people to its pages.
+package struct OperatorAddresses: Sendable {
+    /// The control port's base URL: `CORNERSTORE_CONTROL`, or that of the store in `CORNERSTORE_DATA`.
+    package var control: URL?
+    /// The control port's token, `CORNERSTORE_ADMIN_TOKEN`.
+    package var adminToken: String?
+    /// The console's base URL, of the store in `CORNERSTORE_DATA`.
+    package var console: URL?
+
+    /// Reads the variables. Addresses that are not `http` or `https` are left out.
+    package init(environment variables: [String: String]) {
+        func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
+        func address(_ text: String?) -> URL? {
+            text.flatMap(URL.init(string:)).flatMap { ["http", "https"].contains($0.scheme ?? "") ? $0 : nil }
+        }
+        let known = value("CORNERSTORE_DATA").map {
+            StoreKitConfiguration.addresses(in: URL(fileURLWithPath: $0, isDirectory: true))
+        }
+        control = address(value("CORNERSTORE_CONTROL") ?? known?["control"])
+        adminToken = value("CORNERSTORE_ADMIN_TOKEN")
+        console = address(known?["console"])
     }
 }

@@ -156,12 +156,11 @@ final class StoreKitEngine: Sendable {
             sheet: sheet(configuration), callbackQueue: configuration.callbackQueue)
     }
 
-    /// The configuration's sheet. One on a web page says which environment a purchase is for.
+    /// The configuration's sheet. One on a web page says which app asks, and which environment a purchase is for.
     private static func sheet(_ configuration: StoreKitConfiguration) -> any PaymentSheet {
-        guard var web = configuration.sheet as? WebPaymentSheet, web.environment == nil else {
-            return configuration.sheet
-        }
-        web.environment = configuration.environment
+        guard var web = configuration.sheet as? WebPaymentSheet else { return configuration.sheet }
+        web.environment = web.environment ?? configuration.environment
+        web.app = web.app ?? configuration.bundleIdentifier
         return web
     }
 

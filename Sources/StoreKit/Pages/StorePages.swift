@@ -91,6 +91,8 @@ extension StoreKitEngine {
     /// Loads the page that a product view controller's parameters name.
     func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, SKError> {
         guard let session else { return .failure(PaymentFailure.unreachable.error(in: languages)) }
+        var wanted = wanted
+        wanted.returnAddress = pages.presenter.returnAddress
         return await session.page(wanted).mapError { $0.error(in: languages) }
     }
 }
@@ -122,7 +124,8 @@ extension StoreSession {
 
     /// Opens the storefront's page of an item for the account that is signed in. It asks nobody to sign in.
     private func open(_ item: Int64, _ wanted: StoreProductParameters) async throws(StoreFailure) -> Opening {
-        let request = VisitRequest(item: item, productID: wanted.productIdentifier, campaign: wanted.campaign)
+        var request = VisitRequest(item: item, productID: wanted.productIdentifier, campaign: wanted.campaign)
+        request.returnAddress = wanted.returnAddress?.absoluteString
         do throws(StoreFailure) {
             // Without a token, the store only says whether it has the item.
             guard let account = tokens.current?.account.accountID else {

@@ -21,9 +21,17 @@ public protocol StorePresenter: Sendable {
     /// - Returns: the stars; nil when the customer chose not to rate it now. StoreKit sends them to the store. As in
     ///   Apple's StoreKit, the caller of ``SKStoreReviewController/requestReview()`` does not learn them.
     func askForReview(ofApp bundleIdentifier: String) async -> Int?
+
+    /// The address to which the browser returns from an item's page, such as the app's own page; nil when the page says
+    /// that the customer can return to the app. It can only be of this machine, as
+    /// ``WebPaymentSheet/returnAddress``.
+    var returnAddress: URL? { get }
 }
 
 extension StorePresenter {
+    /// Nil.
+    public var returnAddress: URL? { nil }
+
     /// Shows the page without regard to `ended`.
     public func show(
         _ page: StoreProductPage, until ended: @escaping @Sendable () async -> Void
@@ -113,7 +121,7 @@ public struct StoreProductPage: Sendable, Equatable {
     /// The visit behind ``item``.
     var visit: VisitDescription?
     /// Whether ``product`` is the app's own, which is bought through its queue.
-    var isOfThisApp = false
+    package var isOfThisApp = false
 
     /// Whether ``StoreProductPageAnswer/review(_:)`` is a possible answer: the customer owns the item.
     public var isReviewable: Bool { visit != nil && !isOfThisApp && item?.isOwned == true }

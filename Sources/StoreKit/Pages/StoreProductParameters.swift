@@ -31,6 +31,8 @@ struct StoreProductParameters: Sendable, Equatable {
     var itemIdentifier: Int64?
     var productIdentifier: ProductID?
     var campaign: VisitCampaign?
+    /// Where the browser goes from the page.
+    var returnAddress: URL?
 
     /// Accepts the item number as `NSNumber`, as any integer, or as digits, because apps use all of them. Nil for other
     /// values, and when the parameters name neither an item nor a product.

@@ -11,6 +11,9 @@ import Synchronization
 public struct WebPaymentSheet: PaymentSheet {
     /// The environment that the pages name. If it is nil, StoreKit sets ``StoreKitConfiguration/environment``.
     public var environment: StoreEnvironment?
+    /// The bundle identifier of the app that the pages name. If it is nil, StoreKit sets
+    /// ``StoreKitConfiguration/bundleIdentifier``.
+    public var app: String?
     /// The address to which the browser returns after each answer, such as the app's own page; nil when the page of the
     /// sheet says that it was answered. It must be an `http` or `https` address of `127.0.0.1`, `localhost` or a name
     /// under `localhost`, with at most 1000 bytes; the control port refuses others.
@@ -32,7 +35,7 @@ public struct WebPaymentSheet: PaymentSheet {
     }
 
     /// `say` receives the reason when a page cannot be shown. The app only sees a cancelled purchase.
-    init(
+    package init(
         control: URL, adminToken: String?, say: @escaping @Sendable (String) -> Void,
         show: @escaping @Sendable (URL) -> Void
     ) {
@@ -132,6 +135,7 @@ public struct WebPaymentSheet: PaymentSheet {
     private func post(_ question: SheetQuestion, within time: Duration, attempts: Int) async -> SheetPosted? {
         var question = question.shortened
         question.environment = environment
+        question.app = app
         question.returnAddress = returnAddress?.absoluteString
         question.previous = last.id
         guard let body = try? JSONEncoder().encode(question) else { return nil }

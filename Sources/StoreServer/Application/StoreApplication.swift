@@ -132,6 +132,7 @@ public struct StoreApplication: Sendable {
                 audit: AuditLog(databases), news: CatalogNews(notes: notes, changes: changes, now: milliseconds(now)),
                 catalogFiles: configuration.catalogFiles,
                 sheets: SheetBoard(now: { .now }, changed: { changes.record(ChangeTopic(.sheets, nil)) }),
+                screens: ScreenBoard(now: { .now }, changed: { changes.record(ChangeTopic(.screens, nil)) }),
                 settings: { ControlAPI.Settings(configuration, signing, openAddresses.value) },
                 tester: { SandboxTester.read(from: directory.url) }, now: now),
             openAddresses: openAddresses, directory: directory,

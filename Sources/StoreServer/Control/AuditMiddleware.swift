@@ -59,7 +59,8 @@ struct AuditMiddleware: RouterMiddleware {
             changes.record(ChangeTopic(topic.subject, nil))
         }
         guard request.method != .patch || !template.hasPrefix(ControlRoute.beginUpload.template),
-            !template.hasPrefix(ControlRoute.sheets.template), !template.hasPrefix("/sheets/")
+            !template.hasPrefix(ControlRoute.sheets.template), template != ControlRoute.announceScreen.template,
+            !template.hasPrefix("/sheets/")
         else { return response }
         do {
             let date = Int64((now().timeIntervalSince1970 * 1000).rounded(.down))

@@ -31,6 +31,16 @@ struct OperatorController: Sendable {
                         age: Int(sheet.age.components.seconds))
                 })
         }
+        router.on(.screens) { _, _ in try .json(desk.screens.list) }
+        router.on(.announceScreen) { request, _ in
+            let announced = try await request.decodeJSON(ControlAPI.ScreenAnnouncement.self, upTo: 16 << 10)
+            guard try desk.screens.announce(announced) else {
+                throw HTTPProblem(
+                    .serviceUnavailable, code: "unavailable",
+                    message: "\(ScreenBoard.most) pages of apps are listed already. Try again later.")
+            }
+            return Response(status: .noContent)
+        }
         router.on(.requests()) { request, _ in
             let number = try request.number(.before).map { Int(clamping: $0) }
             let entries = desk.requests.list(before: number, limit: try request.limit(most: 1000, usual: 100))
@@ -103,6 +113,8 @@ struct OperatorDesk: Sendable {
     let catalogFiles: [CatalogFile]
     /// The payment sheets.
     let sheets: SheetBoard
+    /// The apps that run on pages.
+    let screens: ScreenBoard
     /// The places for streams of events.
     let places = EventPlaces()
     /// The server's settings.

@@ -32,6 +32,13 @@ extension DeviceController {
 
     @Sendable func openVisit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let body = try await request.decodeJSON(VisitRequest.self, upTo: 16 << 10)
+        let returnAddress = body.returnAddress.flatMap { ReturnAddress($0) }
+        guard body.returnAddress == nil || returnAddress != nil else {
+            throw StoreError(
+                .invalidRequest,
+                "“returnAddress” must be an http or https address of this machine of at most "
+                    + "\(ReturnAddress.most) bytes.")
+        }
         // Anyone may learn this from /lookup. An app asks nobody to sign in for a page that does not exist.
         guard store.catalog.value.storeItem(body.item) != nil else {
             throw StoreError(.notFound, "The storefront has no item \(body.item).")
@@ -48,7 +55,7 @@ extension DeviceController {
                 environment: store.environment, accountID: account.accountID,
                 token: request.bearerToken.map(String.init) ?? "",
                 item: item.number,
-                promoted: body.productID))
+                promoted: body.productID, returnAddress: returnAddress))
         if let campaign = body.campaign.flatMap({ Campaign($0) }) {
             // A page is worth more than its count.
             try? await visits.campaigns.count(campaign, of: item.number, at: store.clock.realMilliseconds)

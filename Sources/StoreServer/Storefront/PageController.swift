@@ -135,19 +135,26 @@ extension ItemPages {
 
     /// The response with a page of a visit. It is not compressed, because it contains the visit's address and other
     /// people's reviews.
-    func response(_ page: some Page, status: HTTPResponse.Status = .ok) throws -> Response {
+    /// - Parameter target: where else the answer to a form may lead.
+    func response(
+        _ page: some Page, status: HTTPResponse.Status = .ok, leadingTo target: ReturnAddress? = nil
+    ) throws -> Response {
         let html = try templates.html(page)
-        return Response(
-            status: status, headers: Self.headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
+        var headers = Self.headers
+        if let target { headers[.contentSecurityPolicy] = Self.policy(formTargets: "'self' \(target.origin)") }
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
+    }
+
+    private static func policy(formTargets: String) -> String {
+        "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; form-action \(formTargets); "
+            + "base-uri 'none'; frame-ancestors 'none'"
     }
 
     /// Pages load only this server's own files, run no script, and cannot be framed. None is kept, because the address
     /// of a page in an app is a secret.
     fileprivate static let headers: HTTPFields = {
         var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
-        headers[.contentSecurityPolicy] =
-            "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; form-action 'self'; "
-            + "base-uri 'none'; frame-ancestors 'none'"
+        headers[.contentSecurityPolicy] = policy(formTargets: "'self'")
         headers[.xContentTypeOptions] = "nosniff"
         if let name = HTTPField.Name("Referrer-Policy") { headers[name] = "no-referrer" }
         return headers

@@ -13,6 +13,8 @@ struct Visit: Sendable {
     var item: Int64
     /// The in-app purchase to show first.
     var promoted: ProductID?
+    /// Where the browser goes from the closed page; nil for a page that says so.
+    var returnAddress: ReturnAddress?
     var state = VisitState.open
 }
 

@@ -38,6 +38,9 @@ struct VisitController: Sendable {
         router.post("/visit/:id/done") { _, context in
             let place = try await place(context)
             visits.board.end(place.id, .closed)
+            if let address = place.visit.returnAddress {
+                return Response(status: .seeOther, headers: [.location: address.text, .cacheControl: "no-store"])
+            }
             return try pages.response(
                 NotePage(
                     frame: pages.frame("Done", place.storefront, isInApp: true), heading: "Done",
@@ -96,7 +99,7 @@ struct VisitController: Sendable {
             of: place.item.number, in: place.storefront, after: after, limit: ItemPages.reviewsShown + 1)
         page.show(found) { place.path("?reviews=\($0)") }
         page.closing = place.path("/done")
-        return try pages.response(page)
+        return try pages.response(page, leadingTo: place.visit.returnAddress)
     }
 
     private func offer(_ place: Place) -> PageOffer? {

@@ -1,0 +1,48 @@
+import ConsolePages
+import DeviceScreen
+import StoreKit
+
+/// The app on a page in a browser. A pressed button calls what a typed line calls.
+extension CrossPromotionApp: ScreenApp {
+    /// The app's name.
+    public var name: String { "Cross Promotion" }
+
+    /// The promotions, a search, and what it found. A button leads to the store's page of an item, and back.
+    public var content: ScreenContent {
+        var content = ScreenContent(text: "These are pages of the store. You buy and review there, and return.")
+        content.items = [
+            item(Promotion.otherApp.name, "Our other app", press: "1"), item(Promotion.film.name, "A film", press: "2"),
+            item("The playlist", Promotion.playlist.map(\.name).joined(separator: ", "), press: "3"),
+        ]
+        content.items += found.map { found in
+            let stars = found.stars.map { "\($0) of 5 stars (\(found.ratings ?? 0))" }
+            let text = ["by \(found.creator)", stars].compactMap(\.self).joined(separator: ", ")
+            return item(found.name, text, press: String(found.number))
+        }
+        content.forms = [
+            ConsoleForm(
+                action: ScreenAddress.press("find"),
+                fields: [
+                    ConsoleField(
+                        "words", "Find an item", .search, hint: "Words, a number, or a link to an item's page",
+                        isRequired: true)
+                ],
+                button: "Find", isLine: true)
+        ]
+        return content
+    }
+
+    private func item(_ name: String, _ text: String, press: String) -> ScreenItem {
+        var item = ScreenItem(name, text: text)
+        item.buttons = [ConsoleButton(press: press, "Show", about: "Show \(name)")]
+        return item
+    }
+
+    /// Shows a page of the store, or finds items.
+    public func press(_ press: ScreenPress) {
+        handle(press.button == "find" ? press.values["words"] ?? "" : press.button)
+    }
+
+    /// The app sells nothing that could be restored. The store's library has what was bought on its pages.
+    public func restore() { SKPaymentQueue.default().restoreCompletedTransactions() }
+}

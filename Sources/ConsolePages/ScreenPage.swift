@@ -1,0 +1,156 @@
+/// The parts that a device's screen shares with other pages.
+public struct ScreenFrame: PagePart {
+    /// The window's title.
+    public var title = ""
+    /// The path of the style sheet.
+    public var stylesheet = ""
+    /// The path of the script.
+    public var script = ""
+    /// The path of the icon.
+    public var icon = ""
+    /// The environment's name.
+    public var environment = ""
+    /// The environment as a class of the style sheet.
+    public var environmentClass = "none"
+    /// The address of the stream of changes.
+    public var events: String?
+    /// The topics whose changes concern the page.
+    public var topics = ""
+
+    /// Creates an empty frame.
+    public init() {}
+}
+
+/// A picture on a device's screen.
+public struct ScreenPicture: PagePart {
+    /// The picture's address.
+    public var address: String
+    /// What the picture shows, for those who do not see it.
+    public var about: String
+    /// The words below the picture; nil for none.
+    public var caption: String?
+
+    /// Creates a picture.
+    public init(_ address: String, about: String, caption: String? = nil) {
+        (self.address, self.about, self.caption) = (address, about, caption)
+    }
+}
+
+/// How far something has come.
+public struct ScreenProgress: PagePart {
+    /// What is measured, for those who do not see the bar.
+    public var label: String
+    /// From 0 to 100.
+    public var percent: Int
+    /// The state in words.
+    public var text: String
+
+    /// Creates a bar.
+    public init(_ label: String, percent: Int, text: String) {
+        (self.label, self.percent, self.text) = (label, percent, text)
+    }
+}
+
+/// Something that the app on a device's screen lists.
+public struct ScreenItem: PagePart {
+    /// The name.
+    public var name: String
+    /// What the app says of it, such as its state.
+    public var text: String?
+    /// The price, or why there is none.
+    public var price: String?
+    /// Its picture.
+    public var picture: ScreenPicture?
+    /// Its progress.
+    public var progress: ScreenProgress?
+    /// The forms with fields. Each is a button with fields before it.
+    public var forms: [ConsoleForm] = []
+    /// The buttons.
+    public var buttons: [ConsoleButton] = []
+
+    /// Creates an item.
+    public init(_ name: String, text: String? = nil, price: String? = nil) {
+        (self.name, self.text, self.price) = (name, text, price)
+    }
+}
+
+/// What an app shows on a device's screen.
+public struct ScreenContent: PagePart {
+    /// The main fact, such as a balance; nil for none.
+    public var headline: String?
+    /// What is explained.
+    public var text: String?
+    /// The pictures.
+    public var pictures: [ScreenPicture] = []
+    /// What is listed.
+    public var items: [ScreenItem] = []
+    /// Forms for the whole app, such as a search.
+    public var forms: [ConsoleForm] = []
+    /// Buttons for the whole app.
+    public var buttons: [ConsoleButton] = []
+    /// The heading of what is read.
+    public var readingHeading: String?
+    /// What is read, such as a chapter.
+    public var reading: String?
+
+    /// Creates empty contents.
+    public init(headline: String? = nil, text: String? = nil) { (self.headline, self.text) = (headline, text) }
+}
+
+/// The page that shows a device's screen: what its app shows, and what happened on the device.
+public struct ScreenPage: Page {
+    /// The template of screens.
+    public static let template = "screen"
+
+    /// The parts that the page shares with others.
+    public var frame: ScreenFrame
+    /// The app's name.
+    public var heading: String
+    /// What the page is, in a sentence.
+    public var about = ""
+    /// The device's folder.
+    public var device = ""
+    /// Why the screen cannot do all that it should; nil when it can.
+    public var problem: String?
+    /// What the app said last.
+    public var said: [String] = []
+    /// The address of a page of the store that waits for the customer; nil when none does.
+    public var waiting: String?
+    /// A question of the system to the customer, with one button for each answer; nil for none.
+    public var question: ScreenItem?
+    /// What the app shows.
+    public var content = ScreenContent()
+    /// What happened on the device, and what can be done with it.
+    public var sections: [ConsoleSection] = []
+
+    /// Creates a page without contents.
+    public init(_ heading: String, frame: ScreenFrame = ScreenFrame()) { (self.heading, self.frame) = (heading, frame) }
+
+    /// Gives every form and button the token for its address, and every field its id.
+    public mutating func finish(token: (String) -> String) {
+        var count = 0
+        func finish(_ form: inout ConsoleForm) {
+            count += 1
+            if form.method == "post" { form.token = token(form.action) }
+            for index in form.fields.indices { form.fields[index].id = "f\(count)-\(form.fields[index].name)" }
+        }
+        func finish(_ buttons: inout [ConsoleButton]) {
+            for index in buttons.indices { buttons[index].token = token(buttons[index].action) }
+        }
+        func finish(_ item: inout ScreenItem) {
+            for index in item.forms.indices { finish(&item.forms[index]) }
+            finish(&item.buttons)
+        }
+        for index in content.items.indices { finish(&content.items[index]) }
+        for index in content.forms.indices { finish(&content.forms[index]) }
+        finish(&content.buttons)
+        if var asked = question {
+            finish(&asked)
+            question = asked
+        }
+        for index in sections.indices {
+            for form in sections[index].forms.indices { finish(&sections[index].forms[form]) }
+            sections[index].table?.giveTokens(token)
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import ConsolePages
+import ControlWire
+import DeviceScreen
+import Foundation
+import StoreKit
+
+/// An app that sells every product of its catalog, for `cornerstore device web`. It knows no product: the control port
+/// tells the identifiers, and the store the rest.
+@MainActor
+final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver {
+    private let bundleID: String
+    private let client: ControlClient
+    private let screen: DeviceScreen
+    private let queue = SKPaymentQueue.default()
+    private(set) var name: String
+    private var products: [SKProduct]?
+    private var request: SKProductsRequest?
+    /// What is wrong with the list of products.
+    private var problem: String?
+    /// The number of added payments that are not in the queue's list yet, because adding is asynchronous.
+    private var ordersNotSeen = 0
+    private var isRestoring = false
+    private var isLoading = false
+
+    init(bundleID: String, client: ControlClient, screen: DeviceScreen) {
+        (self.bundleID, self.client, self.screen, name) = (bundleID, client, screen, bundleID)
+    }
+
+    /// Starts to observe the queue, and loads the products.
+    func open() {
+        queue.add(self)
+        load()
+    }
+
+    private func load() {
+        guard !isLoading else { return }
+        isLoading = true
+        Task {
+            do {
+                let apps: [ControlAPI.App] = try await client.send(.apps)
+                guard let app = apps.first(where: { $0.bundleId.hasSameBytes(as: bundleID) }) else {
+                    return end(problem: "The store does not have the app \(bundleID) any more.")
+                }
+                name = app.name ?? bundleID
+                guard !app.productIds.isEmpty else { return end(problem: "The catalog has no product of this app.") }
+                let request = SKProductsRequest(productIdentifiers: Set(app.productIds))
+                request.delegate = self
+                self.request = request
+                request.start()
+            } catch {
+                end(problem: (error as? CommandError)?.detail ?? "\(error)")
+            }
+        }
+    }
+
+    private func end(problem: String?) {
+        isLoading = false
+        self.problem = problem
+        screen.changed()
+    }
+
+    // MARK: Products
+
+    func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
+        products = response.products.sorted { $0.productIdentifier < $1.productIdentifier }
+        let invalid = response.invalidProductIdentifiers
+        if !invalid.isEmpty {
+            screen.say("Invalid product identifiers: \(invalid.joined(separator: ", "))")
+        }
+    }
+
+    func requestDidFinish(_ request: SKRequest) { end(problem: nil) }
+
+    func request(_ request: SKRequest, didFailWithError error: any Error) {
+        end(problem: "Network down? \(error.localizedDescription)")
+    }
+
+    // MARK: The queue
+
+    func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
+        for transaction in transactions {
+            switch transaction.transactionState {
+            case .purchasing: ordersNotSeen = max(0, ordersNotSeen - 1)
+            case .purchased, .restored: deliver(transaction)
+            case .failed:
+                if (transaction.error as? SKError)?.code != .paymentCancelled {
+                    screen.say(transaction.error?.localizedDescription ?? "The purchase failed.")
+                }
+                queue.finishTransaction(transaction)
+            case .deferred: screen.say("Waiting for approval.")
+            }
+        }
+        screen.changed()
+    }
+
+    private func deliver(_ transaction: SKPaymentTransaction) {
+        let unfinished = transaction.downloads.filter { $0.state != .finished && $0.state != .cancelled }
+        guard unfinished.isEmpty else {
+            queue.start(unfinished.filter { $0.state == .waiting })
+            return
+        }
+        let verb = transaction.transactionState == .restored ? "restored" : "bought"
+        screen.say("\(transaction.payment.productIdentifier) is \(verb).")
+        queue.finishTransaction(transaction)
+    }
+
+    func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {
+        for download in downloads where download.state == .finished { deliver(download.transaction) }
+        screen.changed()
+    }
+
+    func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
+        screen.changed()
+    }
+
+    func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) { endRestoring(nil) }
+
+    func paymentQueue(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error) {
+        endRestoring((error as? SKError)?.code == .paymentCancelled ? nil : error.localizedDescription)
+    }
+
+    private func endRestoring(_ problem: String?) {
+        isRestoring = false
+        if let problem { screen.say(problem) }
+        screen.changed()
+    }
+
+    func paymentQueueDidChangeStorefront(_ queue: SKPaymentQueue) { load() }
+}
+
+extension ShellApp: ScreenApp {
+    var isBusy: Bool {
+        ordersNotSeen > 0 || isRestoring || isLoading
+            || queue.transactions.contains { transaction in
+                transaction.transactionState != .deferred && transaction.downloads.isEmpty
+            }
+    }
+
+    var content: ScreenContent {
+        var content = ScreenContent(text: problem ?? (products == nil ? "The products are loading." : nil))
+        let owned = Set(ScreenReceipt.read()?.purchases.filter { !$0.isRefunded }.map(\.product) ?? [])
+        let canMakePayments = SKPaymentQueue.canMakePayments()
+        content.items = (products ?? []).map { item($0, owned, canMakePayments) }
+        content.buttons = [
+            ConsoleButton(press: "load", "Load the products again", tone: .dim),
+            ConsoleButton(press: "redeem", "Redeem a code", tone: .dim),
+        ]
+        return content
+    }
+
+    private func item(_ product: SKProduct, _ owned: Set<String>, _ canMakePayments: Bool) -> ScreenItem {
+        let identifier = product.productIdentifier
+        let title = product.localizedTitle.isEmpty ? identifier : product.localizedTitle
+        var item = ScreenItem(
+            title, text: [identifier, product.localizedDescription].filter { !$0.isEmpty }.joined(separator: ". "))
+        if owned.contains(identifier) { item.text = "In the receipt. " + (item.text ?? "") }
+        let downloads = queue.transactions.flatMap(\.downloads).filter { $0.contentIdentifier == identifier }
+        if let download = downloads.first(where: { $0.state != .finished }) {
+            let percent = Int(download.progress * 100)
+            item.progress = ScreenProgress("Download of \(title)", percent: percent, text: "\(percent) %")
+            let isStopped = download.state == .paused || download.state == .failed
+            item.buttons = [
+                ConsoleButton(
+                    press: (isStopped ? "resume." : "pause.") + identifier, isStopped ? "Resume" : "Pause",
+                    about: "\(isStopped ? "Resume" : "Pause") the download of \(title)")
+            ]
+            return item
+        }
+        let formatter = NumberFormatter()
+        formatter.numberStyle = .currency
+        formatter.locale = product.priceLocale
+        let price = formatter.string(from: product.price) ?? "\(product.price)"
+        guard canMakePayments else {
+            item.price = "AppStore disabled"
+            return item
+        }
+        item.price = price
+        item.forms = [
+            ConsoleForm(
+                action: ScreenAddress.press("buy"),
+                fields: [ConsoleField("quantity", "How many", .number, value: "1", isRequired: true)],
+                hidden: [ConsoleHidden("product", identifier)], button: "Buy")
+        ]
+        return item
+    }
+
+    func press(_ press: ScreenPress) {
+        switch press.button {
+        case "load": load()
+        case "redeem": queue.presentCodeRedemptionSheet()
+        case "buy":
+            guard let product = products?.first(where: { $0.productIdentifier == press.values["product"] }) else {
+                return
+            }
+            guard let quantity = Int(press.values["quantity"] ?? ""), (1...10).contains(quantity) else {
+                return screen.say("You can buy from 1 to 10 at once.")
+            }
+            let payment = SKMutablePayment(product: product)
+            payment.quantity = quantity
+            ordersNotSeen += 1
+            queue.add(payment)
+        default:
+            let words = press.button.split(separator: ".", maxSplits: 1)
+            guard words.count == 2 else { return }
+            let downloads = queue.transactions.flatMap(\.downloads).filter { $0.contentIdentifier == words[1] }
+            switch words[0] {
+            case "pause": queue.pause(downloads)
+            case "resume":
+                queue.resume(downloads.filter { $0.state == .paused })
+                queue.start(downloads.filter { $0.state == .failed })
+            default: break
+            }
+        }
+    }
+
+    func restore() {
+        isRestoring = true
+        queue.restoreCompletedTransactions()
+    }
+}
