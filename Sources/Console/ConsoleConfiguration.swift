@@ -17,6 +17,8 @@ public struct ConsoleConfiguration: Sendable {
     public var files: URL?
     /// Whether a proxy in front speaks HTTPS and adds the client's address to `X-Forwarded-For`.
     public var isBehindProxy = false
+    /// The environment variable by which commands find this server; nil when they find it without one.
+    public var commandVariable: (name: String, value: String)?
     /// The limits on connections and bodies, which the servers of a process share.
     public var limits: ServerLimits
 
@@ -41,6 +43,9 @@ public struct ConsoleBackends: Sendable {
     public var tester: @Sendable () -> ConsoleTester?
     /// The certificates that signed this store's receipts.
     public var certificates: ConsoleCertificates
+    /// The file that says, over restarts, that somebody inspected a receipt after the first purchase; nil to forget it
+    /// with the process.
+    public var inspectedFile: URL?
     /// The addresses of the running ports.
     public let addresses = ConsoleAddresses()
 
@@ -48,13 +53,14 @@ public struct ConsoleBackends: Sendable {
     public init(
         control: (any APICalls)?, devices: [StoreEnvironment: any APICalls] = [:], merchant: (any APICalls)? = nil,
         tester: @escaping @Sendable () -> ConsoleTester? = { nil },
-        certificates: ConsoleCertificates = ConsoleCertificates()
+        certificates: ConsoleCertificates = ConsoleCertificates(), inspectedFile: URL? = nil
     ) {
         self.control = control
         self.devices = devices
         self.merchant = merchant
         self.tester = tester
         self.certificates = certificates
+        self.inspectedFile = inspectedFile
     }
 }
 

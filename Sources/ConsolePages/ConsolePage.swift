@@ -18,6 +18,8 @@ public struct ConsoleSection: PagePart {
     public var bars: [ConsoleBar] = []
     /// The chart's numbers in words.
     public var barsLabel = ""
+    /// The words under the bars, from left to right, such as the first and the last hour.
+    public var axis: [String] = []
     /// Links to more.
     public var links: [ConsoleLink] = []
     /// A form that filters the table.
@@ -77,6 +79,8 @@ public struct ConsoleFrame: PagePart {
     public var clockNote = ""
     /// Whether the clock differs from the machine's.
     public var isClockMoved = false
+    /// Whether the clock stands still.
+    public var isClockFrozen = false
     /// The page of the clock.
     public var clockLink = ""
     /// The address that searches.
@@ -142,6 +146,26 @@ public struct ConsolePage: Page {
             sections[index].table?.giveTokens(token)
         }
         if let action = frame.signOut?.action { frame.signOut?.token = token(action) }
+    }
+
+    /// Puts words in front of each command of the page, such as the variable that names the data directory.
+    public mutating func beginCommands(with words: String) {
+        func begin(_ text: String) -> String {
+            text.replacing(/(^|[\s(])(?=cornerstore [a-z]|CORNERSTORE_SHEET=)/) { "\($0.1)\(words) " }
+        }
+        func begin(_ codes: inout [ConsoleCode]) {
+            for index in codes.indices { codes[index].code = begin(codes[index].code) }
+        }
+        begin(&commands)
+        for index in sections.indices {
+            begin(&sections[index].codes)
+            if let command = sections[index].table?.command { sections[index].table?.command = begin(command) }
+            for step in sections[index].steps.indices {
+                if let command = sections[index].steps[step].command {
+                    sections[index].steps[step].command = begin(command)
+                }
+            }
+        }
     }
 
     /// Whether a form sends a file piece by piece.

@@ -236,8 +236,14 @@ public struct ConsoleCell: PagePart, MustacheParent {
         case "label": label
         case "isHead": isHead
         case "isNumber": isNumber
+        case "isLong": isLong
         default: nil
         }
+    }
+
+    /// Whether the cell has a word that is longer than words of a language are, which may break anywhere.
+    private var isLong: Bool {
+        [text, note ?? ""].contains { $0.split(whereSeparator: { $0 == " " || $0 == "-" }).contains { $0.count > 16 } }
     }
 }
 

@@ -63,6 +63,8 @@ public struct SheetPage: Page {
     public var environmentClass = ""
     /// What the environment means for the customer.
     public var environmentNote = ""
+    /// The app that asks; nil when the program does not say.
+    public var app: String?
     /// The heading.
     public var heading: String
     /// The price.

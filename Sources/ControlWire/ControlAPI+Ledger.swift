@@ -134,6 +134,9 @@ extension ControlAPI {
         public var key: UUID
         /// The identifier of the account.
         public var accountId: String
+        /// The e-mail address of the account, in the list of attempts; nil elsewhere, and when the account does not
+        /// exist any more.
+        public var email: String?
         /// The app's bundle identifier.
         public var bundleId: String
         /// The identifier of the product.
@@ -163,14 +166,16 @@ extension ControlAPI {
 
         /// Creates an attempt.
         public init(
-            attemptId: String, key: UUID, accountId: String, bundleId: String, productId: String, quantity: Int,
-            amount: String, currency: String, state: State, failure: Failure? = nil, transactionId: String? = nil,
-            paymentReference: String? = nil, applicationUsername: String? = nil, promotionalOfferId: String? = nil,
+            attemptId: String, key: UUID, accountId: String, email: String? = nil, bundleId: String, productId: String,
+            quantity: Int, amount: String, currency: String, state: State, failure: Failure? = nil,
+            transactionId: String? = nil, paymentReference: String? = nil, applicationUsername: String? = nil,
+            promotionalOfferId: String? = nil,
             storefront: String? = nil, createdDate: String
         ) {
             self.attemptId = attemptId
             self.key = key
             self.accountId = accountId
+            self.email = email
             self.bundleId = bundleId
             self.productId = productId
             self.quantity = quantity

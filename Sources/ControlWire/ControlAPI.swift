@@ -255,13 +255,16 @@ public enum ControlAPI {
         public var item: Int64?
         /// The item's name; nil for a product, and for an item that is no longer in the catalog.
         public var name: String?
+        /// The e-mail address of the account, in the list of the ledger; nil elsewhere, and when the account does not
+        /// exist any more.
+        public var email: String?
 
         /// Creates a row.
         public init(
             transactionId: String, originalTransactionId: String, accountId: String, bundleId: String,
             productId: String, kind: String, quantity: Int, price: String, currency: String, purchaseDate: String,
             expiresDate: String?, finishedDate: String?, revocationDate: String?, revocationReason: String?,
-            item: Int64? = nil, name: String? = nil
+            item: Int64? = nil, name: String? = nil, email: String? = nil
         ) {
             self.transactionId = transactionId
             self.originalTransactionId = originalTransactionId
@@ -279,6 +282,7 @@ public enum ControlAPI {
             self.revocationReason = revocationReason
             self.item = item
             self.name = name
+            self.email = email
         }
     }
 
@@ -296,6 +300,8 @@ public enum ControlAPI {
         public var key: UUID
         /// The identifier of the account that buys.
         public var accountId: String
+        /// The e-mail address of the account; nil when it does not exist any more.
+        public var email: String?
         /// The app's bundle identifier.
         public var bundleId: String
         /// The identifier of the product.
@@ -309,11 +315,12 @@ public enum ControlAPI {
 
         /// Creates a pending purchase.
         public init(
-            key: UUID, accountId: String, bundleId: String, productId: String, quantity: Int, createdDate: String,
-            waitsFor: Word
+            key: UUID, accountId: String, email: String? = nil, bundleId: String, productId: String, quantity: Int,
+            createdDate: String, waitsFor: Word
         ) {
             self.key = key
             self.accountId = accountId
+            self.email = email
             self.bundleId = bundleId
             self.productId = productId
             self.quantity = quantity

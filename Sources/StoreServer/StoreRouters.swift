@@ -102,7 +102,7 @@ public enum StoreRouters {
         CampaignControlController(campaigns: campaigns).addRoutes(to: router)
         feeds.addRoutes(to: router)
         if let desk { ContentControlController(desk: desk, patience: patience).addRoutes(to: router) }
-        SheetController(board: operatorDesk.sheets).addRoutes(to: router)
+        SheetController(board: operatorDesk.sheets, catalog: catalog).addRoutes(to: router)
         OperatorController(apps: apps, catalog: catalog, desk: operatorDesk).addRoutes(to: router)
         EventController(changes: operatorDesk.changes, places: operatorDesk.places).addRoutes(to: router)
         return router

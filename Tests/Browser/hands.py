@@ -26,7 +26,10 @@ class Pointer:
         field.select_option(label=label)
 
     def go(self, name):
-        """Goes to a page of the navigation."""
+        """Goes to a page of the navigation, which a narrow screen keeps in a menu."""
+        menu = self.page.get_by_role("button", name="Menu")
+        if menu.is_visible():
+            menu.click()
         self.page.get_by_role("navigation", name="Pages").get_by_role("link", name=name, exact=True).click()
 
 

@@ -6,7 +6,7 @@ import uuid
 
 import conftest
 import pytest
-from looks import DARK, DESKTOP, LARGE, NARROW, assert_fit_on, assert_valid
+from looks import DARK, DESKTOP, LARGE, NARROW, assert_fit, assert_fit_on, assert_valid, wide
 from playwright.sync_api import expect
 from store import request as ask
 
@@ -108,6 +108,58 @@ def test_a_page_is_fit_for_people(page, shopper, name, pictures):
     else:
         # Chromium runs no script for axe either.
         expect(page.get_by_role("link", name="Overview").first).to_be_visible()
+
+
+# Words of a table that break in the middle. Identifiers and other long strings may.
+BROKEN = """[...document.querySelectorAll("td > div, th > div")].flatMap(cell => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), range = document.createRange(), found = [];
+    for (let text; (text = texts.nextNode());) {
+        for (const word of text.data.matchAll(/[^\\s-]+/g)) {
+            range.setStart(text, word.index);
+            range.setEnd(text, word.index + word[0].length);
+            const lines = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+            if (lines.size > 1 && word[0].length <= 16 && !text.parentElement.closest(".id")) found.push(word[0]);
+        }
+    }
+    return found;
+})"""
+
+
+@pytest.mark.parametrize("name", ["overview", "transactions", "customer", "content", "managed-app", "settings"])
+def test_words_of_tables_stay_whole(browser, store, shopper, name):
+    with console(browser, store) as page:
+        page.goto(address(name, shopper))
+        for width in (1280, 1024, 720):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(BROKEN) == [] and wide(page) == [], width
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_phone_shows_the_page_first_and_the_pages_in_a_menu(browser, store, scripts):
+    screen = {"width": 375, "height": 667}
+    with console(browser, store, viewport=screen, java_script_enabled=scripts) as page:
+        page.goto("/sandbox/transactions")
+        heading, pages = page.get_by_role("heading", level=1), page.get_by_role("navigation", name="Pages")
+        assert heading.bounding_box()["y"] < 300
+        expect(pages).to_be_hidden()
+        page.get_by_role("button", name="Menu").click()
+        expect(pages.get_by_role("link")).to_have_count(13)
+        if scripts:
+            assert_fit(page)
+        page.keyboard.press("Escape")
+        expect(pages).to_be_hidden()
+        page.get_by_role("button", name="Menu").press("Enter")
+        page.keyboard.press("Tab")
+        expect(pages.get_by_role("link", name="Overview")).to_be_focused()
+        pages.get_by_role("link", name="Customers").click()
+        expect(heading).to_have_text("Customers")
+        expect(pages).to_be_hidden()
+        if scripts:
+            page.keyboard.press("g")
+            page.keyboard.press("t")
+            expect(heading).to_have_text("Transactions")
+            page.keyboard.press("/")
+            expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
 
 
 def test_the_first_page_is_small(browser, store):

@@ -160,6 +160,19 @@ def test_the_answer_to_a_form_does_not_ask_for_itself(browser, store):
             assert found == [] and page.locator("#live").is_hidden()
 
 
+def test_the_clock_runs_on_without_a_request(browser, store):
+    with console(browser, store) as page:
+        watch(page, "/sandbox/customers")
+        clock, found = page.locator(".clock time"), asks(page)
+        shown = clock.inner_text()
+        expect(clock).not_to_have_text(shown)
+        assert found == [] and shown < clock.inner_text()
+        page.get_by_role("button", name="Pause").click()
+        shown = clock.inner_text()
+        page.wait_for_function("began => Date.now() - began > 2500", arg=page.evaluate("Date.now()"))
+        expect(clock).to_have_text(shown)
+
+
 def test_nine_tabs_share_one_stream_and_hand_it_on(browser, store, shopper):
     with console(browser, store) as page:
         context, streams = page.context, []

@@ -218,10 +218,11 @@ def test_a_test_event_arrives(store, tmp_path):
     with contextlib.closing(stores.Receiver(status=204)) as receiver:
         there = "http://127.0.0.1:9000/"
         # The test's store has catalog files of its own.
-        assert serve == f"cornerstore serve App.storekit --webhook {there}"
+        assert serve == f"CORNERSTORE_DATA={store.data} cornerstore serve App.storekit --webhook {there}"
         here = there.replace("9000", str(receiver.port))
         with stores.running(options=["--webhook", here], environment={"CORNERSTORE_WEBHOOK_SECRET": secret}) as other:
-            run(["bash", "-c", test.replace(there, here)], tmp_path, CORNERSTORE_DATA=other.data, PATH=path)
+            test = test.replace(there, here).replace(str(store.data), str(other.data))
+            run(["bash", "-c", test], tmp_path, PATH=path)
             until = time.monotonic() + 60
             while not receiver.received and time.monotonic() < until:
                 time.sleep(0.05)

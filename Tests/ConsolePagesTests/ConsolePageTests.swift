@@ -21,6 +21,7 @@ import Testing
         frame.clockTime = x
         frame.clockNote = x
         frame.isClockMoved = true
+        frame.isClockFrozen = true
         frame.clockLink = x
         frame.findLink = x
         frame.term = x
@@ -41,6 +42,7 @@ import Testing
         ]
         section.bars = [ConsoleBar(x: 1, y: 2, width: 3, height: 4, label: x)]
         section.barsLabel = x
+        section.axis = [x]
         section.links = [ConsoleLink(x, x)]
         section.filter = form(x)
         section.forms = [form(x)]

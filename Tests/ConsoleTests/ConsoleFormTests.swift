@@ -33,7 +33,7 @@ import Testing
         try await RunningConsole.with { console in
             let email = try await console.customer()
             let browser = console.browser()
-            let bought = try await buy(browser, console)
+            let bought = try await console.buy(browser)
             let paths = [
                 "", "/customers", "/customers/\(email)", "/buy", "/transactions", "/transactions/\(bought)",
                 "/transactions/\(bought)/refund", "/attempts", "/products", "/products/com.example.monkeys/hats",
@@ -72,25 +72,10 @@ import Testing
         return parts.count == wanted.count && zip(parts, wanted).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
     }
 
-    /// Buys as the tester.
-    /// - Returns: the transaction's id.
-    private func buy(_ browser: TestBrowser, _ console: RunningConsole) async throws -> String {
-        let form = try await browser.get("/sandbox/buy")
-        let done = try await browser.submit(
-            form, "/sandbox/buy",
-            [
-                ("email", "tester@sandbox.example"), ("password", ""), ("product", "com.example.monkeys credits5"),
-                ("quantity", "2"), ("finish", "yes"),
-            ])
-        #expect(done.status == 303, "\(done.text)")
-        let place = try #require(done.headers[.location])
-        return String(try #require(place.split(separator: "/").last).prefix { $0 != "?" })
-    }
-
     @Test func aPurchaseIsMadeSeenAndRefunded() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()
-            let id = try await buy(browser, console)
+            let id = try await console.buy(browser)
             let list = try await browser.get("/sandbox/transactions")
             #expect(list.text.contains(id) && list.text.contains("× 2") && list.text.contains("Finished"))
             let question = try await browser.get("/sandbox/transactions/\(id)/refund")
@@ -288,7 +273,7 @@ import Testing
     @Test func theOverviewHasTheLastEventsAndWhatIsInReview() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()
-            let id = try await buy(browser, console)
+            let id = try await console.buy(browser)
             let transaction = try #require(TransactionID(id))
             let rule = DeclineRule(
                 ruleID: "all", accountID: nil, productID: nil, minimumAmount: nil, remaining: 1)
@@ -495,7 +480,7 @@ import Testing
     @Test func theLedgerIsSavedAsCSVAndJSON() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()
-            let id = try await buy(browser, console)
+            let id = try await console.buy(browser)
             let csv = try await browser.get("/sandbox/transactions.csv")
             let lines = csv.text.split(separator: "\r\n")
             #expect(lines.count == 2 && lines[1].hasPrefix("\(id),\(id),"), "\(csv.text)")
@@ -523,7 +508,7 @@ import Testing
     @Test func aReceiptsFileIsInspected() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()
-            let id = try await buy(browser, console)
+            let id = try await console.buy(browser)
             let (form, action) = (try await browser.get("/sandbox/inspector"), "/sandbox/inspector")
             #expect(form.text.contains("enctype=\"multipart/form-data\"") && form.text.contains("type=\"file\""))
             let made = try await browser.get("/sandbox/inspector?transaction=\(id)").text

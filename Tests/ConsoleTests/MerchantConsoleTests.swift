@@ -79,7 +79,7 @@ import Testing
     @Test func theRatesAreShown() async throws {
         let page = try await RunningConsole.ofMerchant().get("/production/settings")
         #expect(page.text.contains("20 a second, 60 at once") && page.text.contains("0.5 a second"))
-        #expect(page.text.contains("com.example.monkeys") && page.text.contains("toZero"))
+        #expect(page.text.contains("com.example.monkeys") && page.text.contains("--refunds to-zero"))
     }
 
     // MARK: Beside a store

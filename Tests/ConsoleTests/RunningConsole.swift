@@ -11,11 +11,13 @@ import StoreServer
 import StoreWire
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import Console
 
 /// A console over a store in this process, for one test. No port is opened.
 struct RunningConsole: Sendable {
+    let application: ConsoleApplication
     let responder: RouterResponder<ConsoleRequestContext>
     let store: StoreApplication
     /// The routes that the console asked, each as `METHOD path` without its query.
@@ -53,7 +55,7 @@ struct RunningConsole: Sendable {
         """
 
     static func with(
-        adminToken: String? = nil, publicHost: String? = nil,
+        adminToken: String? = nil, publicHost: String? = nil, variable: (name: String, value: String)? = nil,
         _ body: @escaping @Sendable (RunningConsole) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.with { directory in
@@ -73,6 +75,7 @@ struct RunningConsole: Sendable {
                 var settings = ConsoleConfiguration(limits: ServerLimits())
                 settings.adminToken = adminToken
                 settings.publicHost = publicHost
+                settings.commandVariable = variable
                 let tester = SandboxTester.read(from: configuration.dataDirectory)
                 let backends = ConsoleBackends(
                     control: RecordingCalls(calls: store.inProcessControl, asked: asked),
@@ -81,12 +84,14 @@ struct RunningConsole: Sendable {
                             ($0, RecordingCalls(calls: store.inProcessDevice($0), asked: asked))
                         }), merchant: RecordingCalls(calls: NoMerchant(), asked: asked),
                     tester: { tester.map { ConsoleTester(email: $0.email, password: $0.password) } },
-                    certificates: ConsoleCertificates(roots: [store.authority.receiptRoot, store.authority.jwsRoot]))
+                    certificates: ConsoleCertificates(roots: [store.authority.receiptRoot, store.authority.jwsRoot]),
+                    inspectedFile: configuration.dataDirectory.appendingPathComponent("receipt-inspected"))
                 let application = ConsoleApplication(
                     settings, backends, now: { now.date }, logger: logger, onReady: { _ in })
                 try await body(
                     RunningConsole(
-                        responder: application.router().buildResponder(), store: store, asked: asked, now: now))
+                        application: application, responder: application.router().buildResponder(), store: store,
+                        asked: asked, now: now))
             } catch {
                 await store.close()
                 throw error
@@ -110,6 +115,24 @@ struct RunningConsole: Sendable {
 
     /// A browser: it keeps the console's cookie and sends what browsers send.
     func browser() -> TestBrowser { TestBrowser(responder: responder) }
+
+    /// A browser at the console after a restart, which forgets what only the process knew.
+    func restarted() -> TestBrowser { TestBrowser(responder: application.router().buildResponder()) }
+
+    /// Buys as the tester.
+    /// - Returns: the transaction's id.
+    func buy(_ browser: TestBrowser) async throws -> String {
+        let form = try await browser.get("/sandbox/buy")
+        let done = try await browser.submit(
+            form, "/sandbox/buy",
+            [
+                ("email", "tester@sandbox.example"), ("password", ""), ("product", "com.example.monkeys credits5"),
+                ("quantity", "2"), ("finish", "yes"),
+            ])
+        #expect(done.status == 303, "\(done.text)")
+        let place = try #require(done.headers[.location])
+        return String(try #require(place.split(separator: "/").last).prefix { $0 != "?" })
+    }
 
     /// A customer who is new.
     func customer(_ environment: StoreEnvironment = .sandbox) async throws -> String {

@@ -65,6 +65,11 @@ import Testing
         let settings = ConsoleSettings(port: 0, host: "console.example.com")
         let made = settings.configuration(beside: configuration, adminToken: "hush")
         #expect(made.host == "127.0.0.1" && made.adminToken == "hush" && made.publicHost == "console.example.com")
+        #expect(made.commandVariable == nil)
+        let elsewhere = settings.configuration(
+            beside: try options([.data: "/srv/books"]).configuration(), adminToken: "hush")
+        #expect(elsewhere.commandVariable?.name == "CORNERSTORE_MERCHANT_DATA")
+        #expect(elsewhere.commandVariable?.value == "/srv/books")
     }
 
     @Test(arguments: MerchantOption.allCases)

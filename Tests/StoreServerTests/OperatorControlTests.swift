@@ -51,6 +51,8 @@ import Testing
             for product in ["credits5", "hats"] as [ProductID] {
                 _ = try await server.device(.purchases, token: session.token, body: server.purchase(product))
             }
+            let all: ControlAPI.Page<ControlAPI.Transaction> = try await Self.get(server, .transactions(.sandbox))
+            #expect(all.rows.map(\.email) == [session.account.email, session.account.email])
             func products(_ filter: LedgerFilter) async throws -> [String] {
                 let page: ControlAPI.Page<ControlAPI.Transaction> = try await Self.get(
                     server, .transactions(.sandbox, filter))

@@ -114,6 +114,20 @@ struct SheetPageTests {
         }
     }
 
+    /// By its name if the catalog has one.
+    @Test func theAppIsNamed() async throws {
+        try await with { sheets in
+            var question = Self.question(.confirm)
+            for (app, shown) in [
+                ("com.example.monkeys", "Monkeys"), ("com.example.<other>", "com.example.&lt;other&gt;"),
+            ] {
+                question.app = app
+                let page = try await sheets.get(try await sheets.post(question).path)
+                #expect(page.text.contains("<p class=\"dim\" dir=\"auto\">\(shown)</p>"), "\(page.text)")
+            }
+        }
+    }
+
     /// The sign-in, a wrong password, the price and a declined card, each an answered form that leads to the next.
     @Test func eachStepLeadsToTheNext() async throws {
         try await with { sheets in

@@ -43,6 +43,17 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func addressesAreFoundByIdentifiers(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let accounts = test.store.accounts
+            let made = try await accounts.create(Self.new, at: 5)
+            let unknown = (0..<120).map { AccountID("unknown\($0)") }
+            let found = try await accounts.addresses(of: [made.accountID] + unknown + [made.accountID])
+            #expect(found == [made.accountID: "ape@example.com"])
+            #expect(try await accounts.addresses(of: []).isEmpty)
+        }
+    }
+
     @Test(
         arguments: [
             ("", "p", "USA"), ("nobody", "p", "USA"), ("a@b@c", "p", "USA"), ("@b", "p", "USA"), ("a@", "p", "USA"),

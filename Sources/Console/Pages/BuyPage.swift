@@ -46,9 +46,7 @@ enum BuyPage {
         page.commands = [
             ConsoleCode(
                 "Command",
-                "cornerstore buy \((request.apps.lazy.flatMap(\.productIds).first ?? "PRODUCT").shellWord)"
-                    + (account.isEmpty || account == tester?.email ? "" : " --account \(account.shellWord)")
-                    + request.flag)
+                request.buyCommand(account: account.isEmpty || account == tester?.email ? nil : account))
         ]
         return page
     }

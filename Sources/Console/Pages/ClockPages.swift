@@ -260,7 +260,8 @@ enum ClockPages {
                 ConsoleColumn("When"), ConsoleColumn("Operation"), ConsoleColumn("Failed with"),
                 ConsoleColumn("Customer"),
             ],
-            nothing: "Requests that met an ordered fault stand here.")
+            nothing: "Requests that met an ordered fault stand here. Order one, and buy:",
+            command: "cornerstore fault order purchases 503\(request.flag)")
         for hit in hits.prefix(20) {
             table.add([
                 request.moments.cell(hit.date), ConsoleCell(hit.fault.operation), ConsoleCell(words(hit.fault)),

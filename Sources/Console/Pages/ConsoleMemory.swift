@@ -15,10 +15,21 @@ final class ConsoleMemory: Sendable {
 
     init(now: @escaping @Sendable () -> Date) { self.now = now }
 
-    /// Whether somebody inspected a genuine receipt.
-    var hasInspected: Bool {
-        get { inspected.withLock { $0 } }
-        set { inspected.withLock { $0 = newValue } }
+    /// Whether somebody inspected a genuine receipt after the first purchase.
+    /// - Parameter file: the file that says so over restarts.
+    func hasInspected(_ file: URL?) -> Bool {
+        inspected.withLock { inspected in
+            if !inspected, let file { inspected = FileManager.default.fileExists(atPath: file.path) }
+            return inspected
+        }
+    }
+
+    /// Remembers that somebody inspected a genuine receipt after the first purchase. Without the file, until the
+    /// process ends.
+    func noteInspection(_ file: URL?) {
+        guard !hasInspected(file) else { return }
+        inspected.withLock { $0 = true }
+        if let file { try? Data().write(to: file) }
     }
 
     /// A value that was made less than ten seconds ago, or a new one.

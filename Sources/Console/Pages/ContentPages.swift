@@ -244,7 +244,8 @@ enum ContentPages {
         var table = ConsoleTable(
             "Changes of the versions' states, the last first",
             [ConsoleColumn("When"), ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Reason")],
-            nothing: "Nothing happened yet.")
+            nothing: "Uploads, submissions and decisions stand here. The first one:",
+            command: "cornerstore content upload \(product.productId.shellWord).pkg")
         let moments = product.versions.flatMap { version in version.history.reversed().map { (version.version, $0) } }
             .sorted { $0.1.date > $1.1.date }
         for (version, moment) in moments.prefix(50) {

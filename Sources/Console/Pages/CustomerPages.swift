@@ -174,7 +174,7 @@ enum CustomerPages {
             summary(request, detail), settings(request, account, path),
             try await changes(request, account), try await timeline(request, detail, bought),
             unfinished(request, detail), owned(request, detail),
-            devices(request, detail, path), offers(request, detail, path),
+            devices(request, detail, path), try await offers(request, detail, path),
         ]
         if request.api.hasMerchant { page.sections.append(await MerchantParts.customer(request, bought.rows)) }
         if request.environment == .sandbox { page.sections.append(history(request, account, path)) }
@@ -253,12 +253,14 @@ enum CustomerPages {
         var table = ConsoleTable(
             "What operators changed, the last first",
             [ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("By"), ConsoleColumn("Before → after")],
-            nothing: "Changes of this customer's settings stand here, with the operator's name.")
+            nothing: "Changes of this customer's settings stand here, with the operator's name:",
+            command: "cornerstore account change \(account.email.shellWord) --asks-to-buy on\(request.flag)")
         for entry in entries.filter({ $0.environment == request.environment.name }).prefix(20) {
             var time = ConsoleCell(Moments.text(entry.date))
             time.time = entry.date
+            let (words, route) = SettingsPages.words(entry)
             table.add([
-                time, ConsoleCell(entry.operation), ConsoleCell(entry.operatorName ?? "—"),
+                time, ConsoleCell(words, note: route), ConsoleCell(entry.operatorName ?? "—"),
                 ConsoleCell(SettingsPages.change(entry)),
             ])
         }
@@ -280,7 +282,8 @@ enum CustomerPages {
         var table = ConsoleTable(
             "Products that stay with the customer",
             [ConsoleColumn("Product"), ConsoleColumn("App"), ConsoleColumn("Since")],
-            nothing: "Non-consumable products that the customer bought stand here.")
+            nothing: "Non-consumable products that the customer bought stand here:",
+            command: request.buyCommand(account: detail.account.email))
         for product in detail.owned.prefix(50) {
             table.add([
                 ConsoleCell(
@@ -307,7 +310,8 @@ enum CustomerPages {
         var section = ConsoleSection("devices", "Devices", isLive: true)
         var table = ConsoleTable(
             "Devices that are signed in", [ConsoleColumn("Device"), ConsoleColumn("Signed in"), ConsoleColumn("Do")],
-            nothing: "Devices stand here once the customer signs in on them.")
+            nothing: "Devices stand here once the customer signs in on them:",
+            command: "cornerstore restore --account \(detail.account.email.shellWord)\(request.flag)")
         for device in detail.devices.prefix(50) {
             table.add([
                 ConsoleCell(device.deviceId, isID: true), request.moments.cell(device.signedInDate),
@@ -327,7 +331,7 @@ enum CustomerPages {
 
     private static func offers(
         _ request: PageRequest, _ detail: ControlAPI.AccountDetail, _ path: String
-    ) -> ConsoleSection {
+    ) async throws -> ConsoleSection {
         var section = ConsoleSection("offers", "Promotions, price increases and codes", isLive: true)
         var table = ConsoleTable(
             "What was offered to the customer",
@@ -335,7 +339,9 @@ enum CustomerPages {
                 ConsoleColumn("What"), ConsoleColumn("Product"), ConsoleColumn("When"), ConsoleColumn("State"),
                 ConsoleColumn("Do"),
             ],
-            nothing: "Promoted purchases, price increases and redeemed codes stand here.")
+            nothing: "Promoted purchases, price increases and redeemed codes stand here. The first one:",
+            command: "cornerstore promote \(request.firstProduct) --account \(detail.account.email.shellWord)"
+                + request.flag)
         for promotion in detail.promotions.prefix(20) {
             table.add([
                 ConsoleCell("Promoted purchase"), ConsoleCell(promotion.productId),
@@ -373,19 +379,21 @@ enum CustomerPages {
             ])
         }
         section.table = table
-        let products = productOptions(request)
         section.forms = [
             ConsoleForm(
                 "Promote a product", action: request.action(path + "/promote"),
-                fields: [ConsoleField("product", "Product", .choice, options: products)], button: "Promote",
-                text: "The app learns of it when it next asks."),
+                fields: [ConsoleField("product", "Product", .choice, options: productOptions(request))],
+                button: "Promote", text: "The app learns of it when it next asks.")
+        ]
+        let subscriptions = try await SubscriptionPages.options(request)
+        guard !subscriptions.isEmpty else { return section }
+        section.forms.append(
             ConsoleForm(
                 "Raise a price", action: request.action(path + "/price-increase"),
                 fields: [
-                    ConsoleField("product", "Subscription", .choice, options: products),
+                    ConsoleField("product", "Subscription", .choice, options: subscriptions),
                     ConsoleField("price", "New price", hint: "A decimal such as 9.99."),
-                ], button: "Ask the customer"),
-        ]
+                ], button: "Ask the customer"))
         return section
     }
 

@@ -103,7 +103,7 @@ enum InspectorPage {
         } else {
             report = ReceiptReport(inspecting: input)
         }
-        if report.valid == true { request.memory.hasInspected = true }
+        if report.valid == true { try await noteInspection(request) }
         var sections = [verdict(report), purchases(report, request)]
         if let payload = report.payload {
             var section = ConsoleSection("payload", "Payload")
@@ -114,6 +114,15 @@ enum InspectorPage {
             sections.append(try await verifyReceipt(request, input))
         }
         return sections
+    }
+
+    /// Notes the last of the first steps. The receipt itself may be empty: finished consumables are not in it.
+    private static func noteInspection(_ request: PageRequest) async throws {
+        let file = request.api.backends.inspectedFile
+        guard !request.memory.hasInspected(file) else { return }
+        let bought: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
+            .transactions(.sandbox, limit: 1))
+        if !bought.rows.isEmpty { request.memory.noteInspection(file) }
     }
 
     private static func verdict(_ report: ReceiptReport) -> ConsoleSection {

@@ -30,26 +30,28 @@ enum LedgerParts {
     }
 
     /// The table of transactions.
-    static func table(_ rows: [ControlAPI.Transaction], _ request: PageRequest, caption: String) -> ConsoleTable {
+    /// - Parameter customers: whether a column names the customers.
+    static func table(
+        _ rows: [ControlAPI.Transaction], _ request: PageRequest, caption: String, customers: Bool = false
+    ) -> ConsoleTable {
         var table = ConsoleTable(
             caption,
-            [
-                ConsoleColumn("Transaction"), ConsoleColumn("Product"), ConsoleColumn("Bought"),
-                ConsoleColumn("Amount", isNumber: true), ConsoleColumn("State"),
-            ],
+            [ConsoleColumn("Transaction"), ConsoleColumn("Product")]
+                + (customers ? [ConsoleColumn("Customer")] : [])
+                + [ConsoleColumn("Bought"), ConsoleColumn("Amount", isNumber: true), ConsoleColumn("State")],
             nothing: "Purchases will stand here, newest first. The first one:",
-            command: "cornerstore buy \(request.apps.lazy.flatMap(\.productIds).first ?? "PRODUCT")\(request.flag)")
+            command: request.buyCommand())
         for row in rows {
-            table.add([
+            var cells = [
                 ConsoleCell(
                     row.transactionId, link: request.link("transactions/\(row.transactionId.percentEncoded)"),
                     isID: true),
                 ConsoleCell(
                     row.name ?? row.productId, note: row.quantity > 1 ? "× \(row.quantity)" : nil),
-                request.moments.cell(row.purchaseDate),
-                ConsoleCell("\(row.price) \(row.currency)"),
-                state(row),
-            ])
+            ]
+            if customers { cells.append(customer(row.accountId, row.email, request)) }
+            cells += [request.moments.cell(row.purchaseDate), ConsoleCell("\(row.price) \(row.currency)"), state(row)]
+            table.add(cells)
         }
         return table
     }
@@ -80,12 +82,17 @@ enum LedgerParts {
                     row.createdDate,
                     link: row.transactionId.map { request.link("transactions/\($0.percentEncoded)") }),
                 ConsoleCell(row.productId, note: row.quantity > 1 ? "× \(row.quantity)" : nil),
-                ConsoleCell(short(row.accountId), link: request.link("customers/\(row.accountId.percentEncoded)")),
+                customer(row.accountId, row.email, request),
                 ConsoleCell("\(row.amount) \(row.currency)"),
                 state(row),
             ])
         }
         return table
+    }
+
+    /// A customer's address, or the start of the account's identifier when the address is not known.
+    static func customer(_ account: String, _ email: String?, _ request: PageRequest) -> ConsoleCell {
+        ConsoleCell(email ?? short(account), link: request.link("customers/\(account.percentEncoded)"))
     }
 
     /// The start of an identifier that is too long for a table.

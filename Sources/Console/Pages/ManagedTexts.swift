@@ -21,7 +21,9 @@ enum ManagedTexts {
             "Texts of version \(product.versions.first?.number ?? 1)",
             [
                 ConsoleColumn("Language"), ConsoleColumn("Name"), ConsoleColumn("Description"), ConsoleColumn("Do"),
-            ], nothing: "A product needs a name and a description in one language at least.")
+            ], nothing: "A product needs a name and a description in one language at least:",
+            command: "cornerstore product set \(product.productId.shellWord) --name en_US=Name --description en_US=Text"
+        )
         for text in texts.prefix(50) {
             table.add([
                 ConsoleCell(text.locale, link: request.link(path, [("locale", text.locale)]) + "#languages"),
@@ -88,7 +90,7 @@ enum ManagedTexts {
                 ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Submitted"), ConsoleColumn("Decided"),
                 ConsoleColumn("Reason"),
             ],
-            nothing: "The product has no texts yet.")
+            nothing: "Versions stand here once the product has texts.")
         for version in product.versions.prefix(50) {
             let words = version.state.split(separator: "_").map { $0.prefix(1) + $0.dropFirst().lowercased() }
             table.add([

@@ -66,7 +66,9 @@ enum MerchantPages {
         var table = ConsoleTable(
             "Users by name", [ConsoleColumn("User"), ConsoleColumn("Last redeemed")],
             nothing: start.isEmpty
-                ? "Users stand here once they redeem a purchase." : "No user's name starts like this.")
+                ? "Users stand here once they redeem a purchase or get credits. The first one:"
+                : "No user's name starts like this.",
+            command: start.isEmpty ? "cornerstore merchant adjust ann --give 10 --currency coins" : nil)
         let list: UserList = try await request.api.ask(
             MerchantRoute.users(startingWith: start, after: request.filter("after").map { UserID($0) }, limit: 20))
         for user in list.users.prefix(20) {
@@ -345,7 +347,9 @@ enum MerchantPages {
                 ConsoleColumn("When"), ConsoleColumn("Entry"), ConsoleColumn("Amount", isNumber: true),
                 ConsoleColumn("Balance", isNumber: true), ConsoleColumn("Why"),
             ],
-            nothing: "Entries stand here once credits are given or spent.")
+            nothing: "Entries stand here once credits are given or spent:",
+            command: "cornerstore merchant adjust \(id.rawValue.shellWord) --give 10 --currency "
+                + currency.rawValue.shellWord)
         for entry in history.entries.prefix(50) {
             table.add([
                 request.machineMoments.cell(Moments.iso(entry.createdAt)),

@@ -45,9 +45,9 @@ enum MerchantSettings {
             ConsoleFact(
                 "Usual environment", settings.usualEnvironment.rawValue, note: "of requests that name none"),
             ConsoleFact("One balance for both environments", word(settings.joinsEnvironments)),
-            ConsoleFact("Another user's purchase", settings.conflict, note: "--conflict"),
-            ConsoleFact("Refunded credits", settings.refund, note: "--refunds"),
-            ConsoleFact("Credits after a change of plan", settings.superseded, note: "--superseded"),
+            policy("Another user's purchase", settings.conflict, "--conflict"),
+            policy("Refunded credits", settings.refund, "--refunds"),
+            policy("Credits after a change of plan", settings.superseded, "--superseded"),
             ConsoleFact("Credits for free trials", word(settings.givesCreditsForTrials)),
             ConsoleFact("Credits for shared copies", word(settings.givesCreditsForSharedCopies)),
             ConsoleFact("Downloads before redemption", "\(settings.downloadsBeforeRedemption)"),
@@ -55,6 +55,19 @@ enum MerchantSettings {
             ConsoleFact("Behind a proxy", word(settings.isBehindProxy)), ConsoleFact("Database", settings.database),
         ]
     }
+
+    /// A policy in words, with its option and value.
+    private static func policy(_ name: String, _ value: String, _ option: String) -> ConsoleFact {
+        let word = value.replacing(/[A-Z]/) { "-" + $0.output.lowercased() }
+        return ConsoleFact(name, policies[value] ?? value, note: "\(option) \(word)")
+    }
+
+    private static let policies = [
+        "refuse": "stays with the first user", "transfer": "moves to the second user",
+        "toZero": "are taken back down to a balance of zero", "belowZero": "are taken back, below zero too",
+        "flag": "stay, and the user is flagged", "takeBack": "are taken back as for a refund",
+        "prorate": "are taken back in proportion to the time left", "keep": "stay",
+    ]
 
     private static func rates(_ rates: SettingsReport.Rates?) -> [ConsoleFact] {
         guard let rates else { return [ConsoleFact("Rates", "not limited", tone: .warn)] }

@@ -56,7 +56,8 @@ enum NotificationPages {
         var table = ConsoleTable(
             "Open sheets",
             [ConsoleColumn("Sheet"), ConsoleColumn("Kind"), ConsoleColumn("Customer"), ConsoleColumn("Waits since")],
-            nothing: "Questions that devices ask on a web page stand here.")
+            nothing: "Questions that apps ask on a web page stand here. Start an app that asks there:",
+            command: "CORNERSTORE_SHEET=web monkey-credits")
         for sheet in sheets.prefix(50) {
             table.add([
                 ConsoleCell(sheet.title, link: request.api.backends.addresses.base("control") + sheet.path),
@@ -82,7 +83,10 @@ enum NotificationPages {
                 ConsoleColumn("When"), ConsoleColumn("Request"), ConsoleColumn("Store"), ConsoleColumn("Status"),
                 ConsoleColumn("Reason"),
             ],
-            nothing: "verifyReceipt requests and refused requests will stand here.")
+            nothing: "verifyReceipt requests and refused requests will stand here. The first one:",
+            command: PageRequest.curl(
+                .post, request.api.backends.addresses.base(request.environment.name) + StoreRoute.verifyReceipt.path,
+                #"{"receipt-data":""}"#))
         for entry in log.prefix(50) {
             let isBad = entry.status >= 400 || (entry.receiptStatus ?? 0) != 0
             table.add([

@@ -40,7 +40,7 @@ enum OverviewPage {
         let pending: [ControlAPI.PendingPurchase] = try await request.api.ask(.pendingPurchases(store))
         let newest: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
             .transactions(store, LedgerFilter(bundle: request.app), limit: 20))
-        if let checklist = try await checklist(request, newest.rows) { page.sections.append(checklist) }
+        if let checklist = try await checklist(request) { page.sections.append(checklist) }
         page.sections.append(try await waiting(request, pending))
         let known = try await ledgerSums(request)
         page.sections.append(await sums(request, known))
@@ -57,7 +57,8 @@ enum OverviewPage {
     /// The overview of a merchant without a store: the webhooks that wait, and the purchases that were redeemed.
     private static func merchantAlone(_ request: PageRequest) async throws -> ConsolePage {
         var page = ConsolePage("Overview")
-        var section = ConsoleSection("waiting", "Waiting for somebody")
+        var section = ConsoleSection(
+            "waiting", "Waiting for somebody", text: "Webhooks that your backend has not taken yet.")
         let dead: WebhookEventList = try await request.api.ask(MerchantRoute.webhookEvents(state: .dead, limit: 20))
         let waiting: WebhookEventList = try await request.api.ask(
             MerchantRoute.webhookEvents(state: .waiting, limit: 20))
@@ -98,7 +99,9 @@ enum OverviewPage {
     private static func waiting(
         _ request: PageRequest, _ pending: [ControlAPI.PendingPurchase]
     ) async throws -> ConsoleSection {
-        var section = ConsoleSection("waiting", "Waiting for somebody", isLive: true)
+        var section = ConsoleSection(
+            "waiting", "Waiting for somebody",
+            text: "Purchases, reviews, sheets and problems that go on only after a person acts.", isLive: true)
         let approvals = pending.filter { $0.waitsFor == .approval }
         let faults: [ControlAPI.Fault] = try await request.api.ask(.faults(request.environment))
         let content: [ControlAPI.HostedProduct] = try await request.api.ask(.content())
@@ -106,7 +109,7 @@ enum OverviewPage {
         let inReviewOfManaged = managed.map(\.inReview).reduce(0, +)
         let inReview = content.filter { ["WAITING_FOR_REVIEW", "IN_REVIEW"].contains($0.state) }
         section.numbers = [
-            number("Approvals", approvals.count, link: "#waiting"),
+            number("Purchases to approve", approvals.count, link: "#waiting"),
             number("Interrupted purchases", pending.count - approvals.count, link: "#waiting"),
             number("Content in review", inReview.count, link: request.link("content")),
             number("Products in review", inReviewOfManaged, link: request.link("managed")),
@@ -139,7 +142,7 @@ enum OverviewPage {
             ], nothing: "No purchase waits.")
         for purchase in pending.prefix(50) {
             let path = "pending/\(purchase.key.uuidString)/"
-            let about = "\(purchase.productId) of \(LedgerParts.short(purchase.accountId))"
+            let about = "\(purchase.productId) of \(purchase.email ?? LedgerParts.short(purchase.accountId))"
             let isApproval = purchase.waitsFor == .approval
             let agree =
                 isApproval
@@ -147,9 +150,7 @@ enum OverviewPage {
                 : ConsoleButton("Complete", about: "Complete \(about)", action: request.action(path + "resolve"))
             table.add([
                 ConsoleCell(purchase.productId, note: purchase.quantity > 1 ? "× \(purchase.quantity)" : nil),
-                ConsoleCell(
-                    LedgerParts.short(purchase.accountId),
-                    link: request.link("customers/\(purchase.accountId.percentEncoded)")),
+                LedgerParts.customer(purchase.accountId, purchase.email, request),
                 request.moments.cell(purchase.createdDate),
                 ConsoleCell(isApproval ? "Approval" : "The customer", tone: .warn),
                 ConsoleCell(buttons: [
@@ -207,6 +208,7 @@ enum OverviewPage {
         section.barsLabel =
             "Purchases of the last 30 days, the oldest first: "
             + sums.days.map(String.init).joined(separator: ", ")
+        section.axis = ["29 days ago", "purchases a day, at most \(sums.days.max() ?? 0)", "the last 24 hours"]
         section.text =
             sums.isCut
             ? "From the newest \(LedgerSums.most) purchases, which do not reach back 30 days. Renewed every 10 seconds."
@@ -230,10 +232,12 @@ enum OverviewPage {
         _ request: PageRequest, _ newest: [ControlAPI.Transaction], _ sums: LedgerSums
     ) async throws -> ConsoleSection {
         var events: [(time: String, cells: [ConsoleCell])] = []
-        func add(_ time: String, _ what: ConsoleCell, _ product: ConsoleCell, _ account: String, _ amount: String) {
-            let customer = ConsoleCell(
-                LedgerParts.short(account), link: request.link("customers/\(account.percentEncoded)"))
+        func add(_ time: String, _ what: ConsoleCell, _ product: ConsoleCell, _ customer: ConsoleCell, _ amount: String)
+        {
             events.append((time, [request.moments.cell(time), what, product, customer, ConsoleCell(amount)]))
+        }
+        func customer(_ row: ControlAPI.Transaction) -> ConsoleCell {
+            LedgerParts.customer(row.accountId, row.email, request)
         }
         func product(_ row: ControlAPI.Transaction) -> ConsoleCell {
             ConsoleCell(
@@ -242,7 +246,7 @@ enum OverviewPage {
         }
         for row in newest {
             add(
-                row.purchaseDate, ConsoleCell("Bought", tone: .good), product(row), row.accountId,
+                row.purchaseDate, ConsoleCell("Bought", tone: .good), product(row), customer(row),
                 "\(row.price) \(row.currency)")
         }
         // The sums are up to ten seconds old, and the newest rows are not.
@@ -251,14 +255,14 @@ enum OverviewPage {
         for row in refunded + older {
             add(
                 row.revocationDate ?? row.purchaseDate, ConsoleCell("Refunded", tone: .bad), product(row),
-                row.accountId, "\(row.price) \(row.currency)")
+                customer(row), "\(row.price) \(row.currency)")
         }
         let failed: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
             .attempts(request.environment, AttemptFilter(bundle: request.app), limit: 20))
         for row in failed.rows where row.state != .bought {
             add(
-                row.createdDate, LedgerParts.state(row), ConsoleCell(row.productId), row.accountId,
-                "\(row.amount) \(row.currency)")
+                row.createdDate, LedgerParts.state(row), ConsoleCell(row.productId),
+                LedgerParts.customer(row.accountId, row.email, request), "\(row.amount) \(row.currency)")
         }
         events.sort { $0.time > $1.time }
         var section = ConsoleSection("last", "Last events", isLive: true)
@@ -269,9 +273,7 @@ enum OverviewPage {
                 ConsoleColumn("Amount", isNumber: true),
             ],
             nothing: "Purchases, refunds and failed attempts will stand here, newest first. The first one:",
-            command:
-                "cornerstore buy \((request.apps.lazy.flatMap(\.productIds).first ?? "PRODUCT").shellWord)\(request.flag)"
-        )
+            command: request.buyCommand())
         for event in events.prefix(20) { table.add(event.cells) }
         section.table = table
         section.links = [
@@ -283,26 +285,26 @@ enum OverviewPage {
 
     // MARK: First start
 
-    /// The steps of a first start; nil when they are done.
-    private static func checklist(
-        _ request: PageRequest, _ newest: [ControlAPI.Transaction]
-    ) async throws -> ConsoleSection? {
-        guard request.environment == .sandbox else { return nil }
+    /// The steps of a first start; nil when they are done. They stay done over a restart, under an app's filter, and
+    /// when a tester's history is cleared: the last step, an inspected receipt, counts only after the others.
+    private static func checklist(_ request: PageRequest) async throws -> ConsoleSection? {
+        guard request.environment == .sandbox, !request.memory.hasInspected(request.api.backends.inspectedFile) else {
+            return nil
+        }
         let accounts: ControlAPI.Page<ControlAPI.Account> = try await request.api.ask(.accounts(.sandbox, limit: 1))
-        let product = request.apps.lazy.flatMap(\.productIds).first ?? "PRODUCT"
-        let hasBought = !newest.isEmpty
-        guard accounts.rows.isEmpty || !hasBought || !request.memory.hasInspected else { return nil }
+        let bought: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
+            .transactions(.sandbox, limit: 1))
         var section = ConsoleSection("first", "First steps", isLive: true)
         section.steps = [
             ConsoleStep(
                 "Create a tester", isDone: !accounts.rows.isEmpty, link: request.link("customers") + "#new",
                 command: "cornerstore account create anna@example.com"),
             ConsoleStep(
-                "Buy something as the tester", isDone: hasBought, link: request.link("buy"),
-                command: "cornerstore buy \(product)"),
+                "Buy something as the tester", isDone: !bought.rows.isEmpty, link: request.link("buy"),
+                command: request.buyCommand()),
             ConsoleStep(
-                "Inspect the receipt", isDone: request.memory.hasInspected,
-                link: newest.first.map { request.link("transactions/\($0.transactionId)") }
+                "Inspect the receipt", isDone: false,
+                link: bought.rows.first.map { request.link("transactions/\($0.transactionId)") }
                     ?? request.link("inspector"),
                 command: "cornerstore receipt verify FILE"),
         ]
@@ -312,7 +314,7 @@ enum OverviewPage {
         {
             section.steps.append(
                 ConsoleStep(
-                    "Let the merchant send webhooks to your backend", isDone: merchant.webhook != nil,
+                    "If you have a backend: let the merchant send it webhooks", isDone: merchant.webhook != nil,
                     link: request.link("notifications"),
                     command: "cornerstore serve --webhook http://127.0.0.1:9000"))
         }

@@ -45,6 +45,17 @@ struct PageRequest: Sendable {
     /// The option of a command that names production.
     var flag: String { environment == .production ? " --environment production" : "" }
 
+    /// The first product as a word of a command.
+    var firstProduct: String { (apps.lazy.flatMap(\.productIds).first ?? "PRODUCT").shellWord }
+
+    /// The command that buys.
+    /// - Parameters:
+    ///   - product: the product as a word of a command; nil for the first one.
+    ///   - account: the customer's address; nil for the tester.
+    func buyCommand(_ product: String? = nil, account: String? = nil) -> String {
+        "cornerstore buy \(product ?? firstProduct)" + (account.map { " --account \($0.shellWord)" } ?? "") + flag
+    }
+
     /// The `curl` line of a request to the control port.
     func curl(_ route: ControlRoute, _ body: String? = nil) -> String {
         Self.curl(route.method, api.backends.addresses.base("control") + route.path, body)

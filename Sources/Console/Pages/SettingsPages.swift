@@ -93,7 +93,9 @@ enum SettingsPages {
     private static func addresses(_ request: PageRequest, _ stated: [String: String]) -> ConsoleSection {
         var section = ConsoleSection("addresses", "Addresses")
         let known = request.api.backends.addresses.all.merging(stated) { $1 }
-        section.facts = known.sorted { $0.key < $1.key }.map { ConsoleFact($0.key, $0.value, isID: true) }
+        section.facts = known.sorted { $0.key < $1.key }.map {
+            ConsoleFact(ports[$0.key] ?? $0.key, $0.value, isID: true)
+        }
         return section
     }
 
@@ -109,7 +111,10 @@ enum SettingsPages {
             "limits", "Limits and rates",
             text: "Options of “cornerstore serve” change the rates and the limits on connections and memory.")
         limits.facts =
-            settings.limits.sorted { $0.key < $1.key }.map { ConsoleFact($0.key, "\($0.value)") }
+            settings.limits.sorted { $0.key < $1.key }.map { name, value in
+                guard let words = limitNames[name] else { return ConsoleFact(name, "\(value)") }
+                return ConsoleFact(words, "\(value)", note: name)
+            }
             + rates.map { name, words in
                 ConsoleFact(
                     words,
@@ -119,10 +124,25 @@ enum SettingsPages {
         var roots = ConsoleSection("roots", "Roots")
         var table = ConsoleTable(
             "Root certificates", [ConsoleColumn("Root"), ConsoleColumn("SHA-256")], nothing: "None.")
-        for root in settings.roots { table.add([ConsoleCell(root.name), ConsoleCell(root.sha256, isID: true)]) }
+        for root in settings.roots {
+            let name = ["receipts": "Receipts", "jws": "Signed payloads (JWS)"][root.name] ?? root.name
+            table.add([ConsoleCell(name), ConsoleCell(root.sha256, isID: true)])
+        }
         roots.table = table
         return [addresses(request, settings.addresses), server, limits, roots]
     }
+
+    private static let ports = [
+        "control": "Control port", "sandbox": "Sandbox", "production": "Production", "storefront": "Storefront",
+        "merchant": "Merchant", "console": "Console",
+    ]
+
+    private static let limitNames = [
+        "connections": "Connections of each port", "connectionsPerAddress": "Connections of each address",
+        "bodyBytes": "Bytes of request bodies in memory", "bodySeconds": "Seconds to send a request's body",
+        "answerSeconds": "Seconds to take an answer", "sheets": "Payment sheets that wait",
+        "eventStreams": "Streams of changes", "loggedRequests": "Requests in the log",
+    ]
 
     private static let rates = [
         ("signInsOfAddress", "Failed sign-ins of each address"),
@@ -138,7 +158,8 @@ enum SettingsPages {
                 ConsoleColumn("App"), ConsoleColumn("Bundle id"), ConsoleColumn("Number"),
                 ConsoleColumn("Products", isNumber: true), ConsoleColumn("State"),
             ],
-            nothing: "No app. Start the store with a .storekit file.")
+            nothing: "Apps stand here. Start the store with a .storekit file, or let it keep the products of an app:",
+            command: "cornerstore app register com.example.app")
         for app in request.apps.prefix(50) {
             table.add([
                 ConsoleCell(app.name ?? app.bundleId), ConsoleCell(app.bundleId, isID: true),
@@ -160,10 +181,13 @@ enum SettingsPages {
                 ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("Of"), ConsoleColumn("By"),
                 ConsoleColumn("Before → after"),
             ],
-            nothing: "Changes that people make in the console, with commands or programs stand here.")
+            nothing: "Changes that people make in the console, with commands or programs stand here. The first one:",
+            command: "cornerstore clock freeze\(request.flag)")
         for entry in entries.prefix(50) {
+            let (words, route) = words(entry)
+            let note = [route, entry.environment].compactMap { $0 }.joined(separator: " · ").nonEmpty
             table.add([
-                request.machineMoments.cell(entry.date), ConsoleCell(entry.operation, note: entry.environment),
+                request.machineMoments.cell(entry.date), ConsoleCell(words, note: note),
                 ConsoleCell(entry.subject ?? "—"), ConsoleCell(entry.operatorName ?? "—"), ConsoleCell(change(entry)),
             ])
         }
@@ -173,6 +197,22 @@ enum SettingsPages {
         section.table = table
         return section
     }
+
+    /// A change in the words of the form that makes it, and its route; the route alone when forms differ.
+    static func words(_ entry: ControlAPI.AuditEntry) -> (words: String, route: String?) {
+        changes[entry.operation].map { ($0, entry.operation) } ?? (entry.operation, nil)
+    }
+
+    private static let changes: [String: String] = {
+        var found: [String: Set<String>] = [:]
+        for action in PageController.actions where action.routes.count == 1 {
+            guard let change = action.change, let route = action.routes.first else { continue }
+            found["\(route.method.rawValue) \(route.template)", default: []].insert(change)
+        }
+        return found.compactMapValues { changes in
+            changes.count == 1 ? changes.first.map { $0.prefix(1).uppercased() + $0.dropFirst() } : nil
+        }
+    }()
 
     /// The states before and after a change.
     static func change(_ entry: ControlAPI.AuditEntry) -> String {

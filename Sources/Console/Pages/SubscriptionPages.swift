@@ -33,15 +33,43 @@ enum SubscriptionPages {
     /// The most apps whose groups are on the page without a filter.
     private static let mostApps = 10
 
+    private static func details(
+        _ apps: [ControlAPI.App], _ request: PageRequest
+    ) async throws -> [ControlAPI.CatalogApp] {
+        var details: [ControlAPI.CatalogApp] = []
+        for app in apps.prefix(mostApps) { details.append(try await request.api.ask(.app(bundle: app.bundleId))) }
+        return details
+    }
+
+    /// The auto-renewable subscriptions of all apps, or of the filter's app, as `app product`.
+    static func options(_ request: PageRequest) async throws -> [ConsoleOption] {
+        try await request.memory.value("subscriptions \(request.app ?? "")") {
+            let apps = request.apps.filter { $0.isInCatalog && (request.app == nil || $0.bundleId == request.app) }
+            return options(try await details(apps, request))
+        }
+    }
+
+    /// The first subscription as a word of a command.
+    private static func subscription(_ apps: [ControlAPI.CatalogApp]) -> String {
+        options(apps).first?.label.shellWord ?? "SUBSCRIPTION"
+    }
+
+    private static func options(_ apps: [ControlAPI.CatalogApp]) -> [ConsoleOption] {
+        apps.flatMap { app in
+            app.products.filter { $0.subscription != nil }.map {
+                ConsoleOption("\(app.bundleId) \($0.productId)", $0.productId)
+            }
+        }.prefix(500).map { $0 }
+    }
+
     // MARK: The list
 
     @Sendable private static func list(_ request: PageRequest) async throws -> ConsolePage {
         var page = ConsolePage("Subscriptions")
         page.text = "A purchase sells one period. Subscriptions do not renew by themselves yet."
         let known = request.apps.filter { request.app == nil ? $0.isInCatalog : $0.bundleId == request.app }
-        var apps: [ControlAPI.CatalogApp] = []
-        for app in known.prefix(mostApps) { apps.append(try await request.api.ask(.app(bundle: app.bundleId))) }
-        page.sections = [try await subscribers(request)]
+        let apps = try await details(known, request)
+        page.sections = [try await subscribers(request, apps)]
         page.sections += groups(request, apps)
         if known.count > mostApps {
             var more = ConsoleSection("more", "More apps")
@@ -60,7 +88,9 @@ enum SubscriptionPages {
         return page
     }
 
-    private static func subscribers(_ request: PageRequest) async throws -> ConsoleSection {
+    private static func subscribers(
+        _ request: PageRequest, _ apps: [ControlAPI.CatalogApp]
+    ) async throws -> ConsoleSection {
         let (group, product) = (request.filter("group"), request.filter("product"))
         let before = request.filter("before")
         let found: ControlAPI.Page<ControlAPI.Subscriber> = try await request.api.ask(
@@ -81,7 +111,8 @@ enum SubscriptionPages {
                 ConsoleColumn("Paid", isNumber: true),
             ],
             nothing: found.next == nil
-                ? "Customers with a period that has not ended stand here." : "None among the last 20,000 transactions.")
+                ? "Customers with a period that has not ended stand here:" : "None among the last 20,000 transactions.",
+            command: found.next == nil ? request.buyCommand(subscription(apps)) : nil)
         for row in found.rows.prefix(50) {
             table.add([
                 ConsoleCell(
@@ -161,11 +192,9 @@ enum SubscriptionPages {
         let shown = found.filter { request.app == nil || $0.bundleId == request.app }
         var section = ConsoleSection("increases", "Price increases", isLive: true)
         section.table = increaseTable(request, shown)
-        let options = apps.flatMap { app in
-            app.products.filter { $0.subscription != nil }.map {
-                ConsoleOption("\(app.bundleId) \($0.productId)", $0.productId)
-            }
-        }
+        section.table?.command =
+            "cornerstore price-increase add \(subscription(apps)) 9.99 --account anna@example.com\(request.flag)"
+        let options = options(apps)
         guard !options.isEmpty else { return section }
         section.forms = [
             ConsoleForm(
@@ -173,7 +202,7 @@ enum SubscriptionPages {
                 fields: [
                     ConsoleField(
                         "account", "Customer", hint: "A current subscriber's address or id.", isRequired: true),
-                    ConsoleField("product", "Subscription", .choice, options: Array(options.prefix(500))),
+                    ConsoleField("product", "Subscription", .choice, options: options),
                     ConsoleField("price", "New price", hint: "A decimal such as 9.99.", isRequired: true),
                 ], button: "Ask the customer",
                 text: "The device asks at the app's next launch. The first answer is final.")
@@ -187,7 +216,7 @@ enum SubscriptionPages {
             [
                 ConsoleColumn("Product"), ConsoleColumn("Customer"), ConsoleColumn("Price"), ConsoleColumn("Asked"),
                 ConsoleColumn("Answer"), ConsoleColumn("Do"),
-            ], nothing: "Price increases that customers must agree to stand here.")
+            ], nothing: "Price increases that customers must agree to stand here:")
         for increase in found.prefix(50) {
             let account = increase.account ?? increase.accountId
             var action = ConsoleCell("—", tone: .dim)
@@ -334,7 +363,8 @@ enum SubscriptionPages {
             [
                 ConsoleColumn("Product"), ConsoleColumn("From"), ConsoleColumn("Until"), ConsoleColumn("State"),
                 ConsoleColumn("Change"), ConsoleColumn("Paid", isNumber: true),
-            ], nothing: "Periods of subscriptions that the customer bought stand here.")
+            ], nothing: "Periods of subscriptions that the customer bought stand here:",
+            command: request.buyCommand("SUBSCRIPTION", account: account.email))
         for period in found.rows.prefix(50) {
             table.add([
                 ConsoleCell(
@@ -351,6 +381,8 @@ enum SubscriptionPages {
         section.table = table
         var increases = ConsoleSection("increases", "Price increases", isLive: true)
         increases.table = increaseTable(request, detail.priceIncreases)
+        increases.table?.command =
+            "cornerstore price-increase add SUBSCRIPTION 9.99 --account \(account.email.shellWord)\(request.flag)"
         page.sections = [section, increases]
         page.commands = [
             ConsoleCode("Periods", "cornerstore subscription show \(account.email.shellWord)\(request.flag)"),

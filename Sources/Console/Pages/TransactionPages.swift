@@ -48,7 +48,7 @@ enum TransactionPages {
         var section = ConsoleSection("list", "Ledger", isLive: request.query["before"] == nil)
         section.filter = filterForm(request)
         section.filter?.problem = problem
-        var table = LedgerParts.table(found.rows, request, caption: "Transactions, newest first")
+        var table = LedgerParts.table(found.rows, request, caption: "Transactions, newest first", customers: true)
         let isFiltered = pairs(request).contains { $0.1 != nil } || request.app != nil
         if isFiltered {
             table.nothing =
@@ -265,7 +265,10 @@ enum TransactionPages {
                 ConsoleColumn("Transaction"), ConsoleColumn("Device"), ConsoleColumn("Restored"),
                 ConsoleColumn("Finished"),
             ],
-            nothing: "Devices that restore this purchase stand here.")
+            nothing: "Devices that restore this purchase stand here" + (detail.transaction.item == nil ? ":" : "."),
+            command: detail.transaction.item == nil
+                ? "cornerstore restore --device second-device"
+                    + (detail.email.map { " --account \($0.shellWord)" } ?? "") + request.flag : nil)
         for delivery in detail.deliveries.prefix(50) {
             table.add([
                 ConsoleCell(delivery.transactionId, isID: true), ConsoleCell(delivery.deviceId, isID: true),

@@ -19,7 +19,8 @@ enum WebhookParts {
                     options: [ConsoleOption("", "All")]
                         + WebhookState.allCases.map { ConsoleOption($0.rawValue, $0.rawValue, isChosen: $0 == state) })
             ], button: "Filter", isLine: true)
-        let nothing = "Webhooks stand here once the merchant has an address to send them to, and something to tell."
+        let nothing =
+            "Webhooks stand here once the merchant has an address to send them to, and something to tell. A test event:"
         var table = table([], request, caption: "Webhooks, newest first", nothing: nothing)
         do {
             let list: WebhookEventList = try await request.api.ask(
@@ -29,6 +30,7 @@ enum WebhookParts {
                 request.link("notifications", [("state", state?.rawValue), ("hook", $0)]) + "#webhooks"
             }
         } catch let problem as APIProblem { section.warning = problem.message }
+        table.command = "cornerstore merchant webhooks test"
         section.table = table
         section.forms = [
             ConsoleForm(

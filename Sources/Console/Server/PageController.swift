@@ -209,6 +209,9 @@ struct PageController: Sendable {
     ) throws -> Response {
         var content = content
         content.frame = frame(page, route, isLive: isLive)
+        if let (name, value) = configuration.commandVariable {
+            content.beginCommands(with: "\(name)=\(value.shellWord)")
+        }
         return try pages.response(content, status: status, cookie: context.cookie)
     }
 
@@ -249,6 +252,7 @@ struct PageController: Sendable {
         frame.clockText = Moments.text(page.clock.now)
         frame.clockTime = page.clock.now
         frame.isClockMoved = page.clock.frozen || page.clock.offset.magnitude >= 1_000
+        frame.isClockFrozen = page.clock.frozen
         frame.clockNote =
             page.clock.frozen
             ? "frozen"

@@ -23,24 +23,35 @@ struct ConsoleSettings: Equatable {
     /// Returns the configuration of the console beside an open store.
     func configuration(beside store: StoreServerConfiguration) -> ConsoleConfiguration {
         configuration(
-            at: store.host, store.limits, adminToken: store.adminToken, isBehindProxy: store.isBehindProxy)
+            at: store.host, store.limits, adminToken: store.adminToken, isBehindProxy: store.isBehindProxy,
+            variable: Self.variable("CORNERSTORE_DATA", store.dataDirectory, usual: DataOptions.defaultPath))
     }
 
     /// Returns the configuration of the console beside a merchant alone.
     func configuration(beside merchant: MerchantServerConfiguration, adminToken: String?) -> ConsoleConfiguration {
         configuration(
-            at: merchant.host, merchant.limits, adminToken: adminToken, isBehindProxy: merchant.isBehindProxy)
+            at: merchant.host, merchant.limits, adminToken: adminToken, isBehindProxy: merchant.isBehindProxy,
+            variable: Self.variable(
+                "CORNERSTORE_MERCHANT_DATA", merchant.dataDirectory, usual: DataOptions.defaultPath + "/merchant"))
     }
 
     private func configuration(
-        at address: String, _ limits: ServerLimits, adminToken: String?, isBehindProxy: Bool
+        at address: String, _ limits: ServerLimits, adminToken: String?, isBehindProxy: Bool,
+        variable: (name: String, value: String)?
     ) -> ConsoleConfiguration {
         var configuration = ConsoleConfiguration(host: address, port: port, limits: limits)
         configuration.publicHost = host
         configuration.adminToken = adminToken
         configuration.files = files
         configuration.isBehindProxy = isBehindProxy
+        configuration.commandVariable = variable
         return configuration
+    }
+
+    /// The variable that names a server's data directory to commands; nil for the usual directory.
+    private static func variable(_ name: String, _ folder: URL, usual: String) -> (name: String, value: String)? {
+        let usual = URL(fileURLWithPath: usual, isDirectory: true).standardizedFileURL
+        return folder.standardizedFileURL.path == usual.path ? nil : (name, folder.path)
     }
 }
 
@@ -76,6 +87,6 @@ extension StoreAndMerchant {
             merchant: merchant?.inProcess,
             tester: {
                 SandboxTester.read(from: data).map { ConsoleTester(email: $0.email, password: $0.password) }
-            }, certificates: certificates)
+            }, certificates: certificates, inspectedFile: data.appendingPathComponent("receipt-inspected"))
     }
 }

@@ -190,6 +190,28 @@ public struct Accounts: Sendable {
             account)
     }
 
+    /// Returns the e-mail addresses of accounts by their identifiers. Accounts that do not exist any more are left out.
+    /// - Throws: ``DatabaseError``.
+    public func addresses(of accounts: some Collection<AccountID>) async throws -> [AccountID: String] {
+        let unique = Set(accounts).map(\.rawValue)
+        guard !unique.isEmpty else { return [:] }
+        return try await database.read { connection in
+            // One statement serves all portions: the last one repeats its last identifier.
+            let portion = 50
+            let places = (1...portion).map { "$\($0)" }.joined(separator: ", ")
+            var found: [AccountID: String] = [:]
+            for start in stride(from: 0, to: unique.count, by: portion) {
+                let values = (start..<start + portion).map { unique[min($0, unique.count - 1)] }
+                for row in try connection.query(
+                    "SELECT account_id, email FROM accounts WHERE account_id IN (\(places))", values)
+                {
+                    found[AccountID(try row.string(0))] = try row.string(1)
+                }
+            }
+            return found
+        }
+    }
+
     /// Lists accounts in the order of their addresses.
     ///
     /// A flag looks at ``AccountQuery/mostLooked`` accounts and then answers with a cursor to look further.

@@ -100,6 +100,14 @@ public enum LedgerRow: Sendable, Equatable {
     /// The purchase of an item of the storefront.
     case item(ItemPurchase)
 
+    /// The account that bought.
+    public var accountID: AccountID {
+        switch self {
+        case .product(let transaction): transaction.accountID
+        case .item(let purchase): purchase.accountID
+        }
+    }
+
     /// The row's identifier.
     public var transactionID: TransactionID {
         switch self {

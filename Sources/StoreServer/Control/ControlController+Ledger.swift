@@ -43,10 +43,14 @@ extension ControlController {
         query.from = try request.date(.from)
         query.until = try request.date(.until)
         let page = try await store.ledger(query)
+        let addresses = try await store.accounts.addresses(of: page.rows.map(\.accountID))
         let catalog = catalog.value
-        return try .json(
-            ControlAPI.Page(
-                rows: page.rows.map { ControlAPI.Transaction($0, catalog) }, next: page.next?.description))
+        let rows = page.rows.map { row in
+            var transaction = ControlAPI.Transaction(row, catalog)
+            transaction.email = addresses[row.accountID]
+            return transaction
+        }
+        return try .json(ControlAPI.Page(rows: rows, next: page.next?.description))
     }
 
     @Sendable private func listAttempts(
@@ -59,8 +63,13 @@ extension ControlController {
         query.productID = request.query(.product).map { ProductID($0) }
         query.state = try request.oneOf(.state)
         let page = try await store.attempts(query)
-        return try .json(
-            ControlAPI.Page(rows: page.rows.map(ControlAPI.Attempt.init), next: page.next?.description))
+        let addresses = try await store.accounts.addresses(of: page.rows.map(\.accountID))
+        let rows = page.rows.map { row in
+            var attempt = ControlAPI.Attempt(row)
+            attempt.email = addresses[row.accountID]
+            return attempt
+        }
+        return try .json(ControlAPI.Page(rows: rows, next: page.next?.description))
     }
 
     @Sendable private func transactionReceipt(

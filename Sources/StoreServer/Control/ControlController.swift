@@ -108,11 +108,13 @@ struct ControlController: Sendable {
     @Sendable private func listPending(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        try .json(
-            try await store.pendingPurchases().map { purchase in
+        let pending = try await store.pendingPurchases()
+        let addresses = try await store.accounts.addresses(of: pending.map(\.accountID))
+        return try .json(
+            pending.map { purchase in
                 ControlAPI.PendingPurchase(
                     key: purchase.idempotencyKey, accountId: purchase.accountID.rawValue,
-                    bundleId: purchase.bundleID.rawValue,
+                    email: addresses[purchase.accountID], bundleId: purchase.bundleID.rawValue,
                     productId: purchase.productID.rawValue, quantity: purchase.quantity,
                     createdDate: ControlAPI.text(purchase.createdAt),
                     waitsFor: purchase.isInterrupted ? .customer : .approval)

@@ -4,6 +4,7 @@ import HTTPSupport
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Store
 import StoreWire
 
 /// Serves payment sheets as web pages: a device posts a question, a person answers with the page's form, and the device
@@ -13,6 +14,7 @@ import StoreWire
 /// answer need no admin token: anyone who knows the unguessable address may answer.
 struct SheetController: Sendable {
     let board: SheetBoard
+    let catalog: CurrentCatalog
     /// The longest e-mail address, in bytes.
     static let longestEmail = 254
     /// The longest time that a device's request may wait, in seconds.
@@ -22,7 +24,8 @@ struct SheetController: Sendable {
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         router.on(.sheet(.post)) { request, _ in
-            let question = try Self.checked(try await request.decodeJSON(SheetQuestion.self, upTo: 64 << 10))
+            var question = try Self.checked(try await request.decodeJSON(SheetQuestion.self, upTo: 64 << 10))
+            if let app = question.app { question.app = catalog.value.app(BundleID(app))?.name ?? app }
             guard let id = board.post(question) else {
                 throw HTTPProblem(
                     .serviceUnavailable, code: "unavailable",

@@ -88,6 +88,7 @@ enum SheetPages {
     private static func page(_ heading: String, _ lines: [String], _ question: SheetQuestion?) throws -> SheetPage {
         let stylesheet = try PageTemplates.embedded.get().stylesheet.path
         var page = SheetPage(heading, lines: lines, frame: SheetFrame(title: heading, stylesheet: stylesheet))
+        page.app = question?.app.map(shown)
         if let environment = question?.environment {
             page.environment = environment.rawValue
             page.environmentClass = environment.name

@@ -1,0 +1,120 @@
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Console
+
+/// Parts of pages that depend on what happened, or on how the server was started.
+@Suite(.timeLimit(.minutes(1))) struct ConsolePartTests {
+    private static let tester = "tester@sandbox.example"
+
+    @Test func theFirstStepsGoOnceAndStayAway() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            func done(_ browser: TestBrowser, _ query: String = "") async throws -> Int? {
+                let page = try await browser.get("/sandbox\(query)")
+                return page.text.contains("First steps") ? page.text.matches(of: /Done:/).count : nil
+            }
+            // The merchant's webhook is missing, and so are a purchase and its receipt.
+            #expect(try await done(browser) == 1)
+            let id = try await console.buy(browser)
+            _ = try await console.store.managed.register(
+                "com.example.drafts", name: nil, sellsInAppPurchases: true, by: "anna")
+            #expect(try await done(browser) == 2)
+            // An app without purchases, and a restart, change nothing.
+            #expect(try await done(browser, "?app=com.example.drafts") == 2)
+            #expect(try await done(console.restarted()) == 2)
+            #expect(try await browser.get("/sandbox/inspector?transaction=\(id)").text.contains("Genuine"))
+            #expect(try await done(browser) == nil)
+            #expect(try await done(console.restarted(), "?app=com.example.drafts") == nil)
+            let customer = try await browser.get("/sandbox/customers/\(Self.tester)")
+            let clear = try #require(customer.forms.first { $0.action.hasSuffix("/clear") })
+            let cleared = try await browser.submit(customer, clear.action, [("sure", "yes")])
+            #expect(cleared.status == 303, "\(cleared.text)")
+            #expect(try await done(browser) == nil)
+        }
+    }
+
+    @Test func listsNameTheCustomerByAddress() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let id = try await console.buy(browser)
+            for path in ["", "/transactions"] {
+                let page = try await browser.get("/sandbox\(path)")
+                #expect(page.text.contains(id) && page.text.contains(">\(Self.tester)</a>"), "\(path)")
+            }
+            let clock = try await browser.get("/sandbox/clock")
+            let token = try #require(clock.form("/sandbox/recipes")?.first { $0.0 == "token" }?.1)
+            _ = try await browser.send(.post, "/sandbox/recipes", body: "token=\(token)&recipe=card")
+            let declined = try await browser.submit(
+                try await browser.get("/sandbox/buy"), "/sandbox/buy",
+                [
+                    ("email", Self.tester), ("password", ""), ("product", "com.example.monkeys hats"),
+                    ("quantity", "1"),
+                ])
+            #expect(declined.status == 422)
+            let attempts = try await browser.get("/sandbox/attempts")
+            #expect(attempts.text.contains("Declined") && attempts.text.contains(">\(Self.tester)</a>"))
+        }
+    }
+
+    @Test func onlyASubscriptionsPriceIsRaised() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            _ = try await console.store.managed.register(
+                "com.example.drafts", name: nil, sellsInAppPurchases: true, by: "anna")
+            let (path, action) = ("/sandbox/customers/\(Self.tester)", "/price-increase\"")
+            let page = try await browser.get(path).text
+            let form = page[try #require(page.range(of: action)).upperBound...]
+            let options = form[..<(try #require(form.range(of: "</form>")).lowerBound)]
+            #expect(options.contains("com.example.monkeys club.monthly"))
+            #expect(!options.contains("credits5") && !options.contains("hats"))
+            #expect(try await !browser.get("\(path)?app=com.example.drafts").text.contains(action))
+        }
+    }
+
+    @Test func commandsNameADataDirectoryThatIsNotTheUsualOne() async throws {
+        try await RunningConsole.with(variable: ("CORNERSTORE_DATA", "/srv/my store")) { console in
+            let browser = console.browser()
+            let words = "CORNERSTORE_DATA='/srv/my store' "
+            for path in ["", "/customers", "/transactions", "/settings", "/notifications", "/snippets", "/merchant"] {
+                let text = try await browser.get("/sandbox\(path)").text.unescaped
+                #expect(text.contains("\(words)cornerstore "), "\(path)")
+                let bare = text.matches(of: /(<code>|\(|\w )cornerstore [a-z]+/).map { String($0.0) }
+                #expect(bare.isEmpty, "\(path): \(bare)")
+            }
+        }
+    }
+
+    @Test func limitsAndPortsHaveWords() async throws {
+        try await RunningConsole.with { console in
+            let page = try await console.browser().get("/sandbox/settings").text
+            #expect(page.contains("<dt>Connections of each port</dt>") && page.contains("<small>connections</small>"))
+            let names = page.matches(of: /<dt>([^<]*)<\/dt>/).map { String($0.1) }
+            #expect(names.allSatisfy { $0.first?.isUppercase == true }, "\(names)")
+        }
+    }
+
+    @Test func changesOfOperatorsHaveWords() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let made = try await browser.submit(
+                try await browser.get("/sandbox/customers"), "/sandbox/customers/new", [("email", "a@example.com")])
+            #expect(made.status == 200, "\(made.text)")
+            for path in ["settings", "customers/a@example.com"] {
+                let page = try await browser.get("/sandbox/\(path)").text
+                #expect(page.contains("Create a customer <small>POST /control/v1/{environment}/accounts"), "\(path)")
+            }
+        }
+    }
+
+    @Test func aFrozenClockSaysSoToTheScript() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let clock = try await browser.get("/sandbox/clock")
+            #expect(!clock.text.contains("frozen\""))
+            #expect(try await browser.submit(clock, "/sandbox/clock/freeze").status == 303)
+            #expect(try await browser.get("/sandbox").text.contains("class=\"clock moved frozen\""))
+        }
+    }
+}
