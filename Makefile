@@ -13,8 +13,9 @@ FILES ?= $(SAMPLES)
 # The merchant's products: PRODUCTS="Products.yaml".
 PRODUCTS ?= $(if $(filter $(SAMPLES),$(FILES)),$(wildcard Examples/*/Merchant.yaml))
 ARGS ?=
-# `make demo ONCE=1` stops the servers at the end.
+# `make demo ONCE=1` stops the servers at the end, and `make demo WEB=1` shows the apps on pages in a browser.
 ONCE ?=
+WEB ?=
 # How long `make soak` runs, in seconds. SEED repeats a run.
 SECONDS ?= 600
 SEED ?=
@@ -70,18 +71,19 @@ test-firefox: packages-firefox ## test the journeys through the console in Firef
 	$(SWIFT) build --product cornerstore
 	$(WITH_BROWSER) --firefox python3 -m pytest Tests/Browser/test_console_journeys.py $(ARGS)
 
-screens: packages-browser ## take the documentation's pictures of the console again
+screens: packages-browser ## take the documentation's pictures of the console and of an app again
+	$(SWIFT) build --product monkey-credits
 	$(SWIFT) build --product cornerstore
 	$(WITH_BROWSER) python3 Tests/Browser/screens.py
 
-demo: packages ## show the sample apps, a store and a merchant at work; ONCE=1 stops at the end
+demo: packages ## show the sample apps, a store and a merchant at work; ONCE=1 stops at the end, WEB=1 shows pages
 	$(SWIFT) build --product monkey-credits
 	$(SWIFT) build --product photo-filters
 	$(SWIFT) build --product book-chapters
 	$(SWIFT) build --product server-books
 	$(SWIFT) build --product cross-promotion
 	$(SWIFT) build --product cornerstore
-	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
+	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(if $(filter-out 0,$(WEB)),--web) $(ARGS)
 
 serve: packages ## start the store and its merchant; FILES="App.storekit …" serves other apps than the samples, ARGS adds options
 	$(SWIFT) build --product cornerstore

@@ -559,7 +559,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "ControlWire", "CrossPromotion", "Merchant", "MerchantClient",
+                "BookChapters", "ContentPackages", "ControlWire", "CrossPromotion", "DeviceScreen", "Merchant",
+                "MerchantClient",
                 "MerchantServer", "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
                 "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "cross-promotion",
                 "monkey-credits", "photo-filters", "server-books",

@@ -1,7 +1,11 @@
-"""Takes the documentation's pictures of the console, of a store with a few customers and purchases."""
+"""Takes the documentation's pictures of the console and of an app on a page, of a store with a few purchases."""
 
 import contextlib
+import json
 import os
+import pathlib
+import re
+import subprocess
 import uuid
 
 import conftest
@@ -16,8 +20,8 @@ MOST = 200_000
 
 # The name, the path, the width, the height and the colours.
 PICTURES = [
-    ("console-overview", "/sandbox", 1280, 900, "light"),
-    ("console-transaction", "/sandbox/transactions/{id}", 1280, 700, "dark"),
+    ("console-overview", "/sandbox", 1280, 800, "light"),
+    ("console-transaction", "/sandbox/transactions/{id}", 1280, 600, "dark"),
     ("console-phone", "/sandbox/customers/{email}", 320, 640, "light"),
 ]
 
@@ -37,9 +41,43 @@ def prepare(store):
     return {"id": bought[1], "email": shopper.email}
 
 
+@contextlib.contextmanager
+def monkeys(store):
+    """Monkey Credits on a page, on a device that is signed in with no questions asked. Gives the page's address."""
+    tester = json.loads((store.data / "sandbox-tester.json").read_text())
+    password = store.data / "password"
+    password.touch(mode=0o600)
+    password.write_text(tester["password"])
+    program = pathlib.Path(store.program).with_name("monkey-credits")
+    app = subprocess.Popen(
+        [program, "--web", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"CORNERSTORE_DATA": str(store.data), "CORNERSTORE_DEVICE": str(store.data / "phone"),
+                          "CORNERSTORE_SHEET": "approve", "CORNERSTORE_ACCOUNT": tester["email"],
+                          "CORNERSTORE_PASSWORD_FILE": str(password)})
+    try:
+        yield re.search(r"http://\S+", app.stdout.readline())[0]
+    finally:
+        app.kill()
+        app.wait()
+        app.stdout.close()
+
+
+def take_app(browser, store):
+    """Takes the picture of an app that has just bought."""
+    with monkeys(store) as address, contextlib.closing(
+            browser.new_context(viewport={"width": 1080, "height": 560})) as context:
+        context.set_default_timeout(conftest.PATIENCE)
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_label("How many").first.fill("3")
+        page.get_by_role("button", name="Buy 5 credits").click()
+        page.get_by_text("Monkey credits: 15").wait_for()
+        page.screenshot(path=FOLDER / "screen-monkeys.jpg", type="jpeg", quality=45)
+
+
 def main():
     """Takes the pictures."""
-    store = stores.Store(more=())
+    store = stores.Store(more=(), usual=True)
     try:
         values = prepare(store)
         FOLDER.mkdir(exist_ok=True)
@@ -47,6 +85,7 @@ def main():
             arguments = ["--disable-dev-shm-usage"] + (["--no-sandbox"] if os.getuid() == 0 else [])
             with contextlib.closing(play.chromium.launch(
                     executable_path=os.environ["CORNERSTORE_TEST_BROWSER"], args=arguments)) as browser:
+                take_app(browser, store)
                 for name, path, width, height, colours in PICTURES:
                     with contextlib.closing(browser.new_context(
                             base_url=store.console, viewport={"width": width, "height": height},
@@ -54,7 +93,7 @@ def main():
                         context.set_default_timeout(conftest.PATIENCE)
                         page = context.new_page()
                         page.goto(path.format(**values))
-                        page.screenshot(path=FOLDER / f"{name}.jpg", type="jpeg", quality=60)
+                        page.screenshot(path=FOLDER / f"{name}.jpg", type="jpeg", quality=45)
     finally:
         store.stop()
     sizes = {picture.name: picture.stat().st_size for picture in FOLDER.glob("*.jpg")}

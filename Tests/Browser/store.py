@@ -37,12 +37,13 @@ class Store:
 
     PORTS = ("control", "sandbox", "production", "storefront", "merchant", "console")
 
-    def __init__(self, more=(HOSTILE,), options=(), environment=None):
-        """`more` are further catalogs, `options` and `environment` those of `cornerstore serve`."""
+    def __init__(self, more=(HOSTILE,), options=(), environment=None, usual=False):
+        """`more` are further catalogs, `options` and `environment` those of `cornerstore serve`. With `usual`, the data
+        directory is the usual one of the program's working directory, and pages need not name it."""
         examples = ROOT / "Examples"
         self.program = os.environ.get("CORNERSTORE", str(ROOT / ".build/debug/cornerstore"))
         self._folder = tempfile.TemporaryDirectory(prefix="cornerstore-browser.")
-        self.data = pathlib.Path(self._folder.name, "data")
+        self.data = pathlib.Path(self._folder.name, ".cornerstore" if usual else "data")
         self._log = open(pathlib.Path(self._folder.name, "log"), "w+", encoding="utf-8")
         self._arguments = [
             f"{examples}/MonkeyCredits/MonkeyCredits.storekit=com.example.monkeys",
@@ -65,7 +66,8 @@ class Store:
         self._server = subprocess.Popen(
             [self.program, "serve", "--json", "--data", str(self.data),
              *[part for name, port in ports.items() for part in (f"--{name}-port", str(port))], *self._arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True, env=self._environment)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True, env=self._environment,
+            cwd=self.data.parent)
         self.addresses = self._read_addresses()
         self.storefront = self.addresses["storefront"]
         self.console = self.addresses["console"]

@@ -1,8 +1,10 @@
+import ControlWire
 import StoreWire
 import TestSupport
 import Testing
 
 @testable import Console
+@testable import StoreServer
 
 /// Parts of pages that depend on what happened, or on how the server was started.
 @Suite(.timeLimit(.minutes(1))) struct ConsolePartTests {
@@ -32,6 +34,29 @@ import Testing
             let cleared = try await browser.submit(customer, clear.action, [("sure", "yes")])
             #expect(cleared.status == 303, "\(cleared.text)")
             #expect(try await done(browser) == nil)
+        }
+    }
+
+    @Test func theOverviewListsAppsOnPages() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let none = try await browser.get("/sandbox").text
+            #expect(
+                none.contains("Apps on a page") && none.contains("cornerstore device web --app com.example.monkeys"))
+            let board = console.store.operatorDesk.screens
+            for environment in ["sandbox", "production"] {
+                let screen = ControlAPI.Screen(
+                    bundleId: "com.example.monkeys", name: "<Monkeys>", address: "http://\(environment).localhost:8431",
+                    device: "/phone", environment: environment)
+                #expect(try board.announce(ControlAPI.ScreenAnnouncement(screen: screen, seconds: 30)))
+            }
+            let page = try await browser.get("/sandbox").text
+            #expect(page.contains(#"<a href="http://sandbox.localhost:8431">&lt;Monkeys&gt;</a>"#))
+            #expect(!page.contains("http://production.localhost:8431"))
+            _ = try await console.store.managed.register(
+                "com.example.drafts", name: nil, sellsInAppPurchases: true, by: "anna")
+            let other = try await browser.get("/sandbox?app=com.example.drafts").text
+            #expect(other.contains("Apps on a page") && !other.contains("http://sandbox.localhost:8431"))
         }
     }
 

@@ -145,7 +145,7 @@ struct WebPaymentSheetTests {
         #expect(control.posted.map(\.kind) == [.notice] && control.asked == 0)
     }
 
-    @Test func `each question names the environment, the way back and the question before`() async throws {
+    @Test func `each question names the app, the environment, the way back and the question before`() async throws {
         let control = ScriptedControl([
             .reply(SheetReply(choice: .accept, email: "a@example.com", password: "x")),
             .reply(SheetReply(choice: .accept)),
@@ -153,12 +153,14 @@ struct WebPaymentSheetTests {
         try await control.serve { url in
             var sheet = WebPaymentSheet(control: url) { _ in }
             sheet.environment = .production
+            sheet.app = "com.example.monkeys"
             sheet.returnAddress = URL(string: "http://monkeys.localhost:8123/back")
             let prompt = SignInPrompt(email: nil, passwordWasWrong: true, enteredEmail: "a@example.com")
             #expect(await sheet.signIn(prompt) == StoreCredentials(email: "a@example.com", password: "x"))
             #expect(await sheet.confirm(Self.request) == .buy)
         }
         #expect(control.posted.map(\.environment) == [.production, .production])
+        #expect(control.posted.map(\.app) == ["com.example.monkeys", "com.example.monkeys"])
         #expect(control.posted.map(\.returnAddress).allSatisfy { $0 == "http://monkeys.localhost:8123/back" })
         #expect(control.posted.map(\.previous) == [nil, "7"])
         #expect(control.posted.map(\.enteredEmail) == ["a@example.com", nil])

@@ -282,6 +282,28 @@ import Testing
         }
     }
 
+    @Test func appsOnPagesAreListed() async throws {
+        try await withServer { server async throws in
+            func announce(_ screen: ControlAPI.Screen, _ seconds: Int) async throws -> Int {
+                let body = try JSONEncoder().encode(ControlAPI.ScreenAnnouncement(screen: screen, seconds: seconds))
+                let text = String(decoding: body, as: UTF8.self)
+                return Int(try await server.control("POST", ControlRoute.announceScreen.path, text).status)
+            }
+            var screen = ControlAPI.Screen(
+                bundleId: "com.example.monkeys", name: "Monkeys", address: "http://monkeys.localhost:8431",
+                device: "/phone", environment: "sandbox")
+            #expect(try await announce(screen, 30) == 204)
+            #expect(try await Self.get(server, .screens) == [screen])
+            #expect(try await announce(screen, 0) == 204)
+            #expect(try await Self.get(server, .screens, as: [ControlAPI.Screen].self).isEmpty)
+            #expect(try await announce(screen, 121) == 400)
+            screen.address = "http://example.com/"
+            #expect(try await announce(screen, 30) == 400)
+            // What apps say of themselves is no operator's change.
+            #expect(try await Self.get(server, .audit(), as: [ControlAPI.AuditEntry].self).isEmpty)
+        }
+    }
+
     @Test func waitingSheetsAreListed() async throws {
         try await withServer { server async throws in
             let question = SheetQuestion(kind: .confirm, title: "Hats", lines: ["One"], email: "a@example.com")

@@ -235,6 +235,27 @@ struct VisitTests {
         }
     }
 
+    @Test func aClosedPageLeadsBackToTheApp() async throws {
+        try await with { server in
+            let token = try await server.signIn().token
+            var request = VisitRequest(item: 1002)
+            // Stands for the app's own page: the client follows there.
+            request.returnAddress = server.addresses.storefront + "/lookup"
+            let opened = try await server.device(.openVisit, token: token, body: request).decoded(VisitDescription.self)
+            // Browsers refuse a form whose answer leads where its page does not say.
+            let page = try await server.send("GET", opened.url)
+            let policy = try #require(page.headers.first(name: "content-security-policy"))
+            #expect(policy.contains("form-action 'self' \(server.addresses.storefront);"))
+            let done = try await Self.post(server, opened.url + "/done", "")
+            #expect(done.status == 200 && done.text.contains("resultCount"))
+            for foreign in ["http://example.com/", "javascript:alert(1)", "//example.com", "http://user@localhost/"] {
+                request.returnAddress = foreign
+                let refused = try await server.device(.openVisit, token: token, body: request)
+                #expect(refused.status == 400 && refused.code == "invalid_request", "\(foreign)")
+            }
+        }
+    }
+
     @Test func otherAddressesBuyNothing() async throws {
         try await with { server in
             let token = try await server.signIn().token

@@ -8,7 +8,10 @@ import StoreWire
 enum OverviewPage {
     static let route = PageRoute(
         path: "", area: .overview, needsStore: false,
-        topics: [.transactions, .attempts, .accounts, .clock, .faults, .catalog, .content, .reviews, .sheets],
+        topics: [
+            .transactions, .attempts, .accounts, .clock, .faults, .catalog, .content, .reviews, .sheets,
+            .screens,
+        ],
         make: make)
 
     static let actions: [ConsoleAction] = [
@@ -42,6 +45,7 @@ enum OverviewPage {
             .transactions(store, LedgerFilter(bundle: request.app), limit: 20))
         if let checklist = try await checklist(request) { page.sections.append(checklist) }
         page.sections.append(try await waiting(request, pending))
+        page.sections.append(try await screens(request))
         let known = try await ledgerSums(request)
         page.sections.append(await sums(request, known))
         page.sections.append(try await events(request, newest.rows, known))
@@ -130,6 +134,26 @@ enum OverviewPage {
         }
         guard !pending.isEmpty else { return section }
         section.table = pendingTable(pending, request)
+        return section
+    }
+
+    /// The apps that run on pages in a browser, for buying by hand.
+    private static func screens(_ request: PageRequest) async throws -> ConsoleSection {
+        let all: [ControlAPI.Screen] = try await request.api.ask(.screens)
+        let shown = all.filter { screen in
+            screen.environment == request.environment.name && (request.app.map { $0 == screen.bundleId } ?? true)
+        }
+        var section = ConsoleSection("screens", "Apps on a page", isLive: true)
+        var table = ConsoleTable(
+            "The screens of devices that run now", [ConsoleColumn("App"), ConsoleColumn("Device")],
+            nothing: "An app's page, on which a person buys, stands here while the app runs:",
+            command: "cornerstore device web --app \(request.app ?? request.apps.first?.bundleId ?? "com.example.app")")
+        for screen in shown {
+            table.add([
+                ConsoleCell(screen.name, link: screen.address), ConsoleCell(screen.device, note: screen.bundleId),
+            ])
+        }
+        section.table = table
         return section
     }
 

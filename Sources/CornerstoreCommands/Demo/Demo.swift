@@ -9,6 +9,8 @@ import UnixSignals
 struct Demo: Sendable {
     var places: DemoPlaces
     var isOnce: Bool
+    /// Whether the apps run on pages in a browser, instead of the steps.
+    var showsPages = false
     var json: Bool
 
     /// The JSON document that `--json` prints.
@@ -25,7 +27,10 @@ struct Demo: Sendable {
         let teller = DemoTeller(console, isSilent: json)
         teller.say(
             console.style.bold(
-                "Cornerstore: buying credits, filters, chapters, a magazine and songs from a store on this machine"))
+                showsPages
+                    ? "Cornerstore: five sample apps, each on a page in a browser"
+                    : "Cornerstore: buying credits, filters, chapters, a magazine and songs from a store on this machine"
+            ))
         teller.begin("The store and the merchant start")
         teller.explain(
             "The store has two environments, sandbox and production, each with its own keys under a new root. The merchant is the app's own server:"
@@ -37,20 +42,27 @@ struct Demo: Sendable {
         let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
         let serving = ServiceGroup(
             configuration: .init(
-                services: [.init(service: StoreService(application: application) { isReady.yield($0) })],
+                services: [
+                    .init(service: StoreService(application: application, hasConsole: showsPages) { isReady.yield($0) })
+                ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: ServeAction.logger(.error)))
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 defer { isReady.finish() }
                 try await serving.run()
             }
-            let problem = try await follow(ready, teller, &group)
+            var problem = try await follow(ready, teller, &group)
             if let problem { console.complain(problem) }
             try report(console, teller, problem)
             if isOnce || problem != nil {
                 await serving.triggerGracefulShutdown()
             } else {
-                stayUp(teller, console)
+                if showsPages {
+                    problem = try await showPages(teller, console, &group)
+                    await serving.triggerGracefulShutdown()
+                } else {
+                    stayUp(teller, console)
+                }
             }
             try await group.waitForAll()
             return problem == nil
@@ -68,7 +80,8 @@ struct Demo: Sendable {
             throw CommandError(.failed, "The store stopped before it answered.")
         }
         do {
-            try await DemoSteps(places: places, addresses: addresses, teller: teller).run()
+            let steps = try DemoSteps(places: places, addresses: addresses, teller: teller)
+            if showsPages { try await steps.prepareForPages() } else { try await steps.run() }
             return nil
         } catch {
             return CommandError(known: error)?.detail ?? error.localizedDescription
@@ -95,6 +108,39 @@ struct Demo: Sendable {
             let checks = report.steps.reduce(0) { $0 + $1.checks.count }
             return "\n" + style.good("All \(report.steps.count) steps passed, with \(checks) checks.")
         }
+    }
+
+    /// Runs the apps on their pages until the store is told to stop.
+    /// - Returns: why an app does not run, or nil.
+    private func showPages(
+        _ teller: DemoTeller, _ console: Console, _ group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws -> String? {
+        guard let addresses = Addresses.read(from: places.data) else { return nil }
+        let screens = DemoScreens(
+            places: places, control: ControlClient(base: addresses.control, adminToken: nil), console: console)
+        let running = Task {
+            try await screens.run { pages in
+                let list = pages.map { "\($0.name.padding(toLength: 18, withPad: " ", startingAt: 0))\($0.address)" }
+                let tester = SandboxTester.read(from: places.data)
+                teller.say(
+                    """
+
+                    Open these pages in a browser, and buy:
+
+                      \(list.joined(separator: "\n  "))
+                      console           \(addresses.console ?? "none")
+
+                    Sign in as \(tester?.email ?? "a tester"). The password is in \(places.path(SandboxTester.fileName).path).
+                    Press Ctrl-C to stop it\(places.isKept ? "." : " and remove its files.")
+                    """)
+            }
+        }
+        // The store ends first when the process is told to stop.
+        group.addTask { _ = try? await running.value }
+        try await group.next()
+        running.cancel()
+        do { try await running.value } catch let error as CommandError { return error.detail } catch {}
+        return nil
     }
 
     private func stayUp(_ teller: DemoTeller, _ console: Console) {
@@ -124,7 +170,11 @@ struct Demo: Sendable {
 /// Runs a store and its merchant as one service, so that a service group can stop them.
 struct StoreService: Service {
     let application: StoreAndMerchant
+    var hasConsole = false
     let onReady: @Sendable (Addresses) async -> Void
 
-    func run() async throws { try await application.run(gracefulShutdownSignals: [], onReady: onReady) }
+    func run() async throws {
+        try await application.run(
+            gracefulShutdownSignals: [], console: hasConsole ? ConsoleSettings(port: 0) : nil, onReady: onReady)
+    }
 }

@@ -15,15 +15,21 @@ struct DemoCommand: AsyncParsableCommand {
             - Server Books sells magazine issues, which the merchant delivers.
             - Cross Promotion finds items of the store, and sells songs and another app on their pages.
 
+            With --web, the demo opens a console instead, and shows each app on a page in a browser, on which you buy yourself. An app that \
+            you let crash is started again.
+
             The demo checks the result of every step. Then the store keeps running, so that you can try more commands. With --once, the demo \
             ends after the last step. The exit code is 1 when a step failed.
 
               cornerstore demo
               cornerstore demo --once
+              cornerstore demo --web
             """)
 
     @Flag(help: "End after the last step.")
     var once = false
+    @Flag(help: "Show the apps on pages in a browser, instead of the steps.")
+    var web = false
     @Option(
         help: ArgumentHelp("Keep all files in this directory instead of a temporary one.", valueName: "dir"),
         completion: .directory)
@@ -35,11 +41,15 @@ struct DemoCommand: AsyncParsableCommand {
     var programs: String?
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        guard !(once && web) else { throw ValidationError("--web ends with Ctrl-C, not with --once.") }
+    }
+
     func run() async throws {
         let places = try DemoPlaces(data: data, programs: programs)
         let passed: Bool
         do {
-            passed = try await Demo(places: places, isOnce: once, json: output.json).run()
+            passed = try await Demo(places: places, isOnce: once, showsPages: web, json: output.json).run()
         } catch {
             places.removeWhatIsTemporary()
             throw error

@@ -67,6 +67,13 @@ struct DemoSteps: Sendable {
         try await reviewApp()
     }
 
+    /// Hosts the content that the apps sell on their pages.
+    func prepareForPages() async throws {
+        try await storeAnswers()
+        try await hostChapters()
+        try await fillShelf()
+    }
+
     private func storeAnswers() async throws {
         let apps: [ControlAPI.App] = try await control.send(.apps)
         teller.show(

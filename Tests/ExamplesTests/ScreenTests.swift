@@ -1,0 +1,43 @@
+import StoreKit
+import Testing
+
+@testable import DeviceScreen
+
+@Suite(.timeLimit(.minutes(1))) struct ScreenTests {
+    @Test func argumentsOfThePageAreTaken() throws {
+        #expect(try ScreenOptions.taken(from: ["--buy", "x"]) == (nil, ["--buy", "x"]))
+        #expect(try ScreenOptions.taken(from: ["--web"]) == (ScreenOptions(), []))
+        #expect(try ScreenOptions.taken(from: ["--port", "0", "--web"]) == (ScreenOptions(port: 0), []))
+        for wrong in [
+            ["--web", "--port"], ["--web", "--port", "65536"], ["--web", "--port", "-1"], ["--web", "--port", "x"],
+            ["--web", "--buy", "x"], ["--web", "--web"],
+        ] {
+            #expect(throws: ScreenOptions.Misuse.self) { _ = try ScreenOptions.taken(from: wrong) }
+        }
+    }
+
+    @Test func whoWaitsLearnsOfAChange() async {
+        let changes = ScreenChanges()
+        let known = changes.count
+        changes.record()
+        // A change between the look and the wait is not missed.
+        await changes.wait(since: known, upTo: .seconds(50))
+        #expect(changes.count == known + 1)
+        async let waited: Void = changes.wait(since: changes.count, upTo: .seconds(50))
+        changes.record()
+        await waited
+        await changes.wait(since: changes.count, upTo: .milliseconds(1))
+        let task = Task { await changes.wait(since: changes.count, upTo: .seconds(50)) }
+        task.cancel()
+        await task.value
+    }
+
+    @Test func addressesOfTheOperatorComeFromVariables() {
+        let given = OperatorAddresses(environment: [
+            "CORNERSTORE_CONTROL": "http://127.0.0.1:8400", "CORNERSTORE_ADMIN_TOKEN": "secret", "CORNERSTORE_DATA": "",
+        ])
+        #expect(given.control?.absoluteString == "http://127.0.0.1:8400" && given.adminToken == "secret")
+        #expect(given.console == nil)
+        #expect(OperatorAddresses(environment: ["CORNERSTORE_CONTROL": "file:///etc/passwd"]).control == nil)
+    }
+}
