@@ -25,12 +25,23 @@ extension ContentLibrary {
     /// - Throws: ``ItemFileProblem``, ``DatabaseError``. The storage and the tables are then as before.
     func blob(of item: Int64, from file: ItemFile) async throws -> ItemBlob {
         let source = URL(fileURLWithPath: file.path)
-        if let known = try await database.read({ try ItemBlob.find(item, $0) }), known.path == file.path {
-            let present = try? await BlobThreads.run { try BlobFile(source) }
-            let isSame = present.map { $0.size == known.length && $0.modified == known.modified } ?? true
-            if isSame, try await self.size(of: known) == known.length { return known }
+        if let current = try await currentBlob(of: item, from: source) { return current }
+        return try await itemImports.run(item) { [self] in
+            // An import may have ended since.
+            if let current = try await currentBlob(of: item, from: source) { return current }
+            return try await importFile(source, of: item)
         }
-        return try await itemImports.run(item) { [self] in try await importFile(source, of: item) }
+    }
+
+    /// The file of an item in the blob storage; nil when it has to be imported.
+    private func currentBlob(of item: Int64, from source: URL) async throws -> ItemBlob? {
+        guard let known = try await database.read({ try ItemBlob.find(item, $0) }), known.path == source.path else {
+            return nil
+        }
+        let present = try? await BlobThreads.run { try BlobFile(source) }
+        let isSame = present.map { $0.size == known.length && $0.modified == known.modified } ?? true
+        guard isSame, try await size(of: known) == known.length else { return nil }
+        return known
     }
 
     /// The file of an item that is no longer in the catalog; nil when it was never delivered.
