@@ -9,12 +9,12 @@ import Testing
         arguments: [
             ("P1M", "2026-01-31T10:00:00Z", "2026-02-28T10:00:00Z"),
             ("P1M", "2024-01-31T10:00:00Z", "2024-02-29T10:00:00Z"),
-            ("P1M", "2024-01-30T00:00:00Z", "2024-02-29T00:00:00Z"),
+            ("P1M", "2024-01-30T20:00:00Z", "2024-02-29T20:00:00Z"),
             ("P1M", "2026-12-31T23:59:59Z", "2027-01-31T23:59:59Z"),
             ("P2M", "2026-12-31T23:59:59Z", "2027-02-28T23:59:59Z"),
-            ("P3M", "2026-11-30T00:00:00Z", "2027-02-28T00:00:00Z"),
-            ("P6M", "2026-08-31T01:02:03Z", "2027-02-28T01:02:03Z"),
-            ("P1M", "2026-02-28T10:00:00Z", "2026-03-28T10:00:00Z"),
+            ("P3M", "2026-11-30T20:00:00Z", "2027-02-28T20:00:00Z"),
+            ("P6M", "2026-08-31T20:02:03Z", "2027-02-28T21:02:03Z"),
+            ("P1M", "2026-02-28T10:00:00Z", "2026-03-28T09:00:00Z"),
             ("P1M", "2026-03-31T10:00:00Z", "2026-04-30T10:00:00Z"),
             ("P12M", "2024-02-29T10:00:00Z", "2025-02-28T10:00:00Z"),
             ("P1Y", "2024-02-29T10:00:00Z", "2025-02-28T10:00:00Z"),
@@ -25,7 +25,7 @@ import Testing
             ("P1D", "2024-02-28T10:00:00Z", "2024-02-29T10:00:00Z"),
             ("P3D", "2026-12-30T10:00:00Z", "2027-01-02T10:00:00Z"),
             ("P2W", "2026-02-20T10:00:00Z", "2026-03-06T10:00:00Z"),
-            ("P1M", "2001-01-31T00:00:00Z", "2001-02-28T00:00:00Z"),
+            ("P1M", "2001-01-31T20:00:00Z", "2001-02-28T20:00:00Z"),
             ("P999Y", "2050-05-05T00:00:00Z", "3049-05-05T00:00:00Z"),
         ])
     func aPeriodEndsWhereTheCalendarSays(_ period: String, _ start: String, _ end: String) throws {
@@ -39,9 +39,31 @@ import Testing
                 + 123)
     }
 
+    /// Periods that Apple's production sold (forum threads and published receipts), each over a change of clocks.
+    @Test(
+        arguments: [
+            ("P1M", "2019-10-23T05:29:52Z", "2019-11-23T06:29:52Z"),
+            ("P1M", "2019-10-20T17:56:56Z", "2019-11-20T18:56:56Z"),
+            ("P3M", "2019-09-18T09:30:22Z", "2019-12-18T10:30:22Z"),
+            ("P1M", "2016-10-30T04:46:42Z", "2016-11-30T05:46:42Z"),
+            ("P6D", "2022-11-01T09:15:38Z", "2022-11-07T10:15:38Z"),
+        ])
+    func aPeriodFollowsTheClocksOfLosAngeles(_ period: String, _ start: String, _ end: String) throws {
+        try aPeriodEndsWhereTheCalendarSays(period, start, end)
+    }
+
+    @Test func anHourThatComesTwiceOrNotAtAllHasOneEnd() throws {
+        for (start, end) in [
+            // 2:30 is skipped on 8 March 2026, and 1:30 comes twice on 1 November.
+            ("2026-02-08T10:30:00Z", "2026-03-08T10:30:00Z"), ("2026-10-01T08:30:00Z", "2026-11-01T08:30:00Z"),
+        ] {
+            try aPeriodEndsWhereTheCalendarSays("P1M", start, end)
+        }
+    }
+
     @Test func itAgreesWithFoundationsCalendar() throws {
         var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = try #require(TimeZone(identifier: "UTC"))
+        calendar.timeZone = try #require(TimeZone(identifier: "America/Los_Angeles"))
         for step in 0..<4000 {
             // 2001 to 2100 in steps that meet every day of the year and time of the day.
             let start: Int64 = 978_307_200_000 + Int64(step) * 780_123_456

@@ -2,14 +2,22 @@ import CornerstoreEncoding
 import StoreWire
 
 extension SubscriptionPeriod {
-    /// The instant one period after `start`, in milliseconds since 1970, by the proleptic Gregorian calendar in UTC.
+    /// The instant one period after `start`, in milliseconds since 1970, by the proleptic Gregorian calendar and the
+    /// clocks of Los Angeles, as at Apple: a month that begins at 22:29 there ends at 22:29, also when daylight saving
+    /// time ended in between (measured in production).
     ///
     /// If the month has no such day, its last day counts: one month after 31 January is 28 or 29 February. The result
     /// is at most the last second of the year 9999, because receipts cannot express later dates.
-    func end(from start: Int64) -> Int64 { min(calendarEnd(from: start), 253_402_300_799_000) }
+    func end(from start: Int64) -> Int64 {
+        let second = start.flooredQuotient(1000)
+        let local = second + PacificTime.offset(secondsSince1970: second)
+        let end = PacificTime.secondsSince1970(atLocalTime: calendarEnd(from: local)) * 1000 + (start - second * 1000)
+        return min(end, 253_402_300_799_000)
+    }
 
+    /// The local time one period after another, both in seconds.
     private func calendarEnd(from start: Int64) -> Int64 {
-        let day: Int64 = 86_400_000
+        let day: Int64 = 86_400
         let days = start.flooredQuotient(day)
         let time = start - days * day
         switch unit {
