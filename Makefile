@@ -37,7 +37,7 @@ STARTING_WIDTH := 3
 # thread at each step. So these suites run first, on their own.
 COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWireTests)[.]
 
-# The storefront's and the console's pages in a browser, on the built cornerstore.
+# The pages of storefront, console and sample apps in a browser: the built cornerstore, and the samples beside it.
 WITH_BROWSER = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser
 # Two run at once, each with a store and a browser of its own, and each takes whole files.
 BROWSER_TESTS = $(WITH_BROWSER) python3 -m pytest Tests/Browser --numprocesses 2 --dist loadfile --no-loadscope-reorder
@@ -63,7 +63,12 @@ test: packages-test lint ## check the style and the links, then run all tests; s
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(STARTING_WIDTH) scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter '$(STARTING)'
 	$(BROWSER_TESTS)
 
-test-browser: packages-browser ## test the storefront's and the console's pages in a browser; ARGS adds options of pytest
+test-browser: packages-browser ## test the pages of storefront, console and sample apps in a browser; ARGS adds options of pytest
+	$(SWIFT) build --product monkey-credits
+	$(SWIFT) build --product photo-filters
+	$(SWIFT) build --product book-chapters
+	$(SWIFT) build --product server-books
+	$(SWIFT) build --product cross-promotion
 	$(SWIFT) build --product cornerstore
 	$(BROWSER_TESTS) $(ARGS)
 

@@ -24,8 +24,7 @@ extension BookChaptersApp: ScreenApp {
             ScreenPicture(
                 ScreenAddress.picture("chapter\(open.rawValue)"), about: "The picture of chapter \(open.rawValue)")
         ]
-        content.readingHeading = "\(open.name), version \(text.version)"
-        content.reading = text.text
+        content.read(text.text, heading: "\(open.name), version \(text.version)")
         return content
     }
 

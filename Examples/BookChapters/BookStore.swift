@@ -58,6 +58,9 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     private let queue: SKPaymentQueue
     private let onEvent: (Event) -> Void
     private var request: SKProductsRequest?
+    /// Whether the prices could not be loaded.
+    private var isNetworkDown = false
+    private var isOpen = false
     /// The number of added payments that are not in the queue's list yet, because adding is asynchronous.
     private var ordersNotSeen = 0
     private var isRestoring = false
@@ -69,6 +72,9 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     /// download still has its old state.
     private var starting: Set<String> = []
 
+    /// Creates the price request. Tests replace it to use their own device.
+    public var makePriceRequest: (Set<String>) -> SKProductsRequest = { SKProductsRequest(productIdentifiers: $0) }
+
     /// Creates a shop.
     public init(queue: SKPaymentQueue, shelf: ContentShelf, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
@@ -78,17 +84,15 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     /// Starts to observe the queue and loads the prices. Call it early at launch, because StoreKit delivers unfinished
     /// purchases at once. Active downloads resume automatically.
-    public func open(productsRequest: SKProductsRequest? = nil) {
+    public func open() {
+        isOpen = true
         queue.add(self)
-        let request =
-            productsRequest ?? SKProductsRequest(productIdentifiers: Set(Chapter.allCases.map(\.productIdentifier)))
-        request.delegate = self
-        self.request = request
-        request.start()
+        loadPrices()
     }
 
     /// Stops to observe the queue.
     public func close() {
+        isOpen = false
         request?.cancel()
         queue.remove(self)
     }
@@ -115,6 +119,14 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     // MARK: Prices
 
+    private func loadPrices() {
+        let request = makePriceRequest(Set(Chapter.allCases.map(\.productIdentifier)))
+        request.delegate = self
+        // StoreKit does not retain a request, so the app does.
+        self.request = request
+        request.start()
+    }
+
     /// Stores the loaded products.
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
         products = response.products
@@ -123,8 +135,18 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     /// Reports the loaded prices.
     public func requestDidFinish(_ request: SKRequest) { onEvent(.pricesChanged) }
 
-    /// Reports that the prices could not be loaded.
-    public func request(_ request: SKRequest, didFailWithError error: any Error) { onEvent(.pricesChanged) }
+    /// Reports once that the prices could not be loaded, and loads them again after a few seconds. StoreKit has no
+    /// notification for the store's availability.
+    public func request(_ request: SKRequest, didFailWithError error: any Error) {
+        if !isNetworkDown {
+            isNetworkDown = true
+            onEvent(.pricesChanged)
+        }
+        Task { [weak self] in
+            try? await Task.sleep(for: .seconds(3))
+            if let self, self.isOpen { self.loadPrices() }
+        }
+    }
 
     /// Returns a chapter's product; nil when the store does not sell it or the prices are not loaded.
     public func product(of chapter: Chapter) -> SKProduct? {
@@ -139,11 +161,17 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
             let news = isOutdated ? "; \(product?.downloadContentVersion ?? "a newer one") is there" : ""
             return "yours, version \(item.version)\(news)"
         }
-        guard let product else { return products == nil ? "Network down?" : "Not for sale" }
+        guard let product else { return withoutProduct }
         let formatter = NumberFormatter()
         formatter.numberStyle = .currency
         formatter.locale = product.priceLocale
         return formatter.string(from: product.price) ?? "\(product.price)"
+    }
+
+    /// The reason why a price is missing.
+    private var withoutProduct: String {
+        if products != nil { return "Not for sale" }
+        return isNetworkDown ? "Network down?" : "…"
     }
 
     // MARK: Buying, restoring, updating

@@ -19,6 +19,13 @@ public struct ItemSearch: Sendable {
         var results: [Result]
     }
 
+    /// A client that fails at once when no server listens. The default client tries again for ten seconds.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     private let base: String
 
     /// Creates a search from the base URL of the storefront.
@@ -51,7 +58,7 @@ public struct ItemSearch: Sendable {
         // A plus stands for a space in this API.
         let text = (query.percentEncodedQuery ?? "").replacing("+", with: "%2B")
         do {
-            let response = try await HTTPClient.shared.execute(
+            let response = try await Self.client.execute(
                 HTTPClientRequest(url: "\(base)\(path)?\(text)"), timeout: .seconds(15))
             let body = try await response.body.collect(upTo: 1 << 20)
             guard response.status == .ok else { throw Failure(text: "The store answers \(response.status.code).") }

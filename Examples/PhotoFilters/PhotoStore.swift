@@ -32,6 +32,9 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
     private let vault: PurchaseVault
     private let onEvent: (Event) -> Void
     private var request: SKProductsRequest?
+    /// Whether the prices could not be loaded.
+    private var isNetworkDown = false
+    private var isOpen = false
     /// The number of added payments that are not in the queue's list yet, because adding is asynchronous.
     private var ordersNotSeen = 0
     /// Whether a restore is in progress. It ends when the vault has recorded the last transaction.
@@ -43,6 +46,9 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
     /// The transactions that could not be recorded. They stay in the queue until the next launch.
     private var leftForLater: Set<String> = []
 
+    /// Creates the price request. Tests replace it to use their own device.
+    public var makePriceRequest: (Set<String>) -> SKProductsRequest = { SKProductsRequest(productIdentifiers: $0) }
+
     /// Creates a shop.
     public init(queue: SKPaymentQueue, vault: PurchaseVault, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
@@ -52,18 +58,15 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
 
     /// Starts to observe the queue and loads the prices. Call it early at launch, because StoreKit delivers unfinished
     /// purchases at once.
-    public func open(productsRequest: SKProductsRequest? = nil) {
+    public func open() {
+        isOpen = true
         queue.add(self)
-        let request =
-            productsRequest
-            ?? SKProductsRequest(productIdentifiers: Set(PhotoFilter.allCases.map(\.productIdentifier)))
-        request.delegate = self
-        self.request = request
-        request.start()
+        loadPrices()
     }
 
     /// Stops to observe the queue.
     public func close() {
+        isOpen = false
         request?.cancel()
         queue.remove(self)
     }
@@ -78,19 +81,33 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
 
     // MARK: Prices
 
+    private func loadPrices() {
+        let request = makePriceRequest(Set(PhotoFilter.allCases.map(\.productIdentifier)))
+        request.delegate = self
+        // StoreKit does not retain a request, so the app does.
+        self.request = request
+        request.start()
+    }
+
     /// Stores the loaded products.
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
         products = response.products
     }
 
     /// Reports the loaded prices.
-    public func requestDidFinish(_ request: SKRequest) {
-        onEvent(.pricesChanged)
-    }
+    public func requestDidFinish(_ request: SKRequest) { onEvent(.pricesChanged) }
 
-    /// Reports that the prices could not be loaded.
+    /// Reports once that the prices could not be loaded, and loads them again after a few seconds. StoreKit has no
+    /// notification for the store's availability.
     public func request(_ request: SKRequest, didFailWithError error: any Error) {
-        onEvent(.pricesChanged)
+        if !isNetworkDown {
+            isNetworkDown = true
+            onEvent(.pricesChanged)
+        }
+        Task { [weak self] in
+            try? await Task.sleep(for: .seconds(3))
+            if let self, self.isOpen { self.loadPrices() }
+        }
     }
 
     /// Returns a filter's product; nil when the store does not sell it or the prices are not loaded.
@@ -101,11 +118,17 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
     /// Returns the label of a filter: whether it is bought, its price, or the reason why it has no price.
     public func label(of filter: PhotoFilter) -> String {
         if vault.isUnlocked(filter.productIdentifier) { return "yours" }
-        guard let product = product(of: filter) else { return products == nil ? "Network down?" : "Not for sale" }
+        guard let product = product(of: filter) else { return withoutProduct }
         let formatter = NumberFormatter()
         formatter.numberStyle = .currency
         formatter.locale = product.priceLocale
         return formatter.string(from: product.price) ?? "\(product.price)"
+    }
+
+    /// The reason why a price is missing.
+    private var withoutProduct: String {
+        if products != nil { return "Not for sale" }
+        return isNetworkDown ? "Network down?" : "…"
     }
 
     // MARK: Buying and restoring

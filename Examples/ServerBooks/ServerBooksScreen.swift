@@ -23,8 +23,7 @@ extension ServerBooksApp: ScreenApp {
         if let open, let issue = stand.issue(named: open), let owned = stand.content(of: issue),
             let text = try? IssueText(owned)
         {
-            content.readingHeading = issue.title
-            content.reading = text.text
+            content.read(text.text, heading: issue.title)
         }
         return content
     }

@@ -95,6 +95,13 @@ public struct ScreenContent: PagePart {
 
     /// Creates empty contents.
     public init(headline: String? = nil, text: String? = nil) { (self.headline, self.text) = (headline, text) }
+
+    /// Shows a text file, whose paragraphs are apart by an empty line. The page breaks the lines of a paragraph.
+    public mutating func read(_ text: String, heading: String) {
+        readingHeading = heading
+        reading = text.split(separator: "\n\n").map { $0.split(separator: "\n").joined(separator: " ") }
+            .joined(separator: "\n\n")
+    }
 }
 
 /// The page that shows a device's screen: what its app shows, and what happened on the device.

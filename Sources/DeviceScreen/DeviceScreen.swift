@@ -63,6 +63,8 @@ public final class DeviceScreen {
     /// The page that the browser was led to last.
     private var lastLed: URL?
     private(set) var question: Question?
+    /// Whether a restore is in progress.
+    private var isRestoring = false
 
     private init(address: URL, device: ScreenDevice, server: Task<Void, any Error>, adminToken: String?) {
         (self.address, self.device, self.server, self.adminToken) = (address, device, server, adminToken)
@@ -118,7 +120,10 @@ public final class DeviceScreen {
             if let control = operation.control {
                 var web = WebPaymentSheet(
                     control: control, adminToken: operation.adminToken,
-                    say: { line in Task { @MainActor in self.say(line) } },
+                    say: { line in
+                        let sentence = line.prefix(1).uppercased() + line.dropFirst()
+                        Task { @MainActor in self.say(sentence) }
+                    },
                     show: { page in Task { @MainActor in self.open(page) } })
                 web.environment = configuration.environment
                 web.app = configuration.bundleIdentifier
@@ -146,7 +151,9 @@ public final class DeviceScreen {
     /// - Returns: the exit code.
     public func run(_ app: any ScreenApp) async -> Int32 {
         self.app = app
-        let observer = ScreenObserver { [weak self] in self?.note($0, isOfApp: false) }
+        let observer = ScreenObserver(
+            tell: { [weak self] in self?.note($0, isOfApp: false) },
+            restored: { [weak self] in self?.isRestoring = false })
         SKPaymentQueue.default().add(observer)
         defer { SKPaymentQueue.default().remove(observer) }
         changes.record()
@@ -156,7 +163,13 @@ public final class DeviceScreen {
                 bundleId: device.bundleIdentifier, name: app.name, address: address.absoluteString,
                 device: device.folder.path, environment: device.environment.name))
         let announcing = Task.detached { await announcer.run() }
-        defer { announcing.cancel() }
+        let news = ScreenNews(
+            control: device.control, adminToken: adminToken, environment: device.environment.name)
+        let following = Task.detached { await news.run { SKPaymentQueue.default().checkStore() } }
+        defer {
+            announcing.cancel()
+            following.cancel()
+        }
         do {
             try await server.value
             announcing.cancel()
@@ -228,6 +241,7 @@ public final class DeviceScreen {
 
     func restore() {
         said = []
+        isRestoring = true
         app?.restore()
         changes.record()
     }
@@ -257,7 +271,7 @@ public final class DeviceScreen {
                 return Next(address: page.absoluteString, isOfAnotherPort: !isSame)
             }
             if question != nil { return .screen }
-            if page == nil, await app?.isBusy != true { return .screen }
+            if page == nil, !isRestoring, await app?.isBusy != true { return .screen }
             await changes.wait(since: count, upTo: .milliseconds(200))
         } while clock.now < end && !Task.isCancelled
         return .screen

@@ -4,10 +4,16 @@ import StoreKit
 @MainActor
 final class ScreenObserver: NSObject, @MainActor SKPaymentTransactionObserver {
     private let tell: (String) -> Void
+    private let restored: () -> Void
     /// The last state of each running download, so that only changes of state are told.
     private var downloads: [String: SKDownloadState] = [:]
 
-    init(tell: @escaping (String) -> Void) { self.tell = tell }
+    /// - Parameters:
+    ///   - tell: takes a sentence for the screen.
+    ///   - restored: called when a restore has ended.
+    init(tell: @escaping (String) -> Void, restored: @escaping () -> Void) {
+        (self.tell, self.restored) = (tell, restored)
+    }
 
     func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         for transaction in transactions {
@@ -28,10 +34,12 @@ final class ScreenObserver: NSObject, @MainActor SKPaymentTransactionObserver {
     }
 
     func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) {
+        restored()
         tell("Restoring is complete")
     }
 
     func paymentQueue(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error) {
+        restored()
         tell("Restoring failed: \(error.localizedDescription)")
     }
 

@@ -21,9 +21,8 @@ struct PhotoFiltersTests {
         let engine = store.launch(configuration)
         let (events, event) = AsyncStream.makeStream(of: PhotoStore.Event.self)
         let shop = PhotoStore(queue: SKPaymentQueue(engine: engine), vault: vault) { event.yield($0) }
-        shop.open(
-            productsRequest: SKProductsRequest(
-                productIdentifiers: Set(PhotoFilter.allCases.map(\.productIdentifier)), engine: engine))
+        shop.makePriceRequest = { SKProductsRequest(productIdentifiers: $0, engine: engine) }
+        shop.open()
         var seen: [PhotoStore.Event] = []
         for await event in events {
             if event != .queueChanged { seen.append(event) }

@@ -59,7 +59,7 @@
      if (!fresh || plain(fresh) === plain(part)) continue;
      if (isBusy(part)) {
       const count = fresher(part, fresh).length;
-      if (!q(".more", part)) q("h2", part).after(button("", "more plain"));
+      if (!q(".more", part)) q("h1, h2", part).after(button("", "more plain"));
       Object.assign(q(".more", part), { textContent: count ? count + " new" : "Show changes", onclick: () => take(part, fresh) });
       say("New entries");
      } else { take(part, fresh); say("Updated"); }

@@ -21,6 +21,8 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
     private var ordersNotSeen = 0
     private var isRestoring = false
     private var isLoading = false
+    /// Whether the sheet for a code may still come. StoreKit does not tell when it does.
+    private var isAskingForCode = false
 
     init(bundleID: String, client: ControlClient, screen: DeviceScreen) {
         (self.bundleID, self.client, self.screen, name) = (bundleID, client, screen, bundleID)
@@ -71,8 +73,13 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
 
     func requestDidFinish(_ request: SKRequest) { end(problem: nil) }
 
+    /// Loads the products again after a few seconds. StoreKit has no notification for the store's availability.
     func request(_ request: SKRequest, didFailWithError error: any Error) {
         end(problem: "Network down? \(error.localizedDescription)")
+        Task {
+            try? await Task.sleep(for: .seconds(3))
+            if problem != nil { load() }
+        }
     }
 
     // MARK: The queue
@@ -130,7 +137,7 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
 
 extension ShellApp: ScreenApp {
     var isBusy: Bool {
-        ordersNotSeen > 0 || isRestoring || isLoading
+        ordersNotSeen > 0 || isRestoring || isLoading || isAskingForCode
             || queue.transactions.contains { transaction in
                 transaction.transactionState != .deferred && transaction.downloads.isEmpty
             }
@@ -187,7 +194,7 @@ extension ShellApp: ScreenApp {
     func press(_ press: ScreenPress) {
         switch press.button {
         case "load": load()
-        case "redeem": queue.presentCodeRedemptionSheet()
+        case "redeem": redeem()
         case "buy":
             guard let product = products?.first(where: { $0.productIdentifier == press.values["product"] }) else {
                 return
@@ -210,6 +217,15 @@ extension ShellApp: ScreenApp {
                 queue.start(downloads.filter { $0.state == .failed })
             default: break
             }
+        }
+    }
+
+    private func redeem() {
+        isAskingForCode = true
+        queue.presentCodeRedemptionSheet()
+        Task {
+            try? await Task.sleep(for: .seconds(1))
+            isAskingForCode = false
         }
     }
 

@@ -1,0 +1,499 @@
+"""The sample apps on their pages: bought from, cancelled, cut off, killed, restored and refunded."""
+
+import contextlib
+import re
+
+import pytest
+from playwright.sync_api import expect
+from sample import (
+    BOOKS, CHAPTERS, FILTERS, HEADING, HOSTED, MONKEYS, PROMOTION, SELLERS, SHELL, Kind, arrive,
+    assert_bought_once, bar, buy, clear, granted, headline, item, ledger, lines, order, pay, person, publish, said,
+    selling, settle, sign_in, using, wait_for_hit,
+)
+from store import request as ask
+
+CONNECTED = re.compile("^(Live|Updated)$")
+BY_NAME = {"argvalues": SELLERS, "ids": [kind.name for kind in SELLERS]}
+
+
+@pytest.fixture(scope="module")
+def store():
+    """A store that sells what all samples sell."""
+    with selling() as store:
+        yield store
+
+
+@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+def scripts(request):
+    """Whether the browser runs scripts."""
+    return request.param
+
+
+# Whole journeys.
+
+def test_credits_are_bought_and_spent(browser, store, tmp_path, scripts):
+    email, password = store.account()
+    with using(browser, store, MONKEYS, tmp_path, java_script_enabled=scripts) as (_, page):
+        expect(page).to_have_title("Monkey Credits on device")
+        settle(page, MONKEYS.buy(page), scripts)
+        expect(headline(page)).to_have_text("Monkey credits: 0")
+        page.get_by_label("How many").first.fill("11")
+        MONKEYS.buy(page).click()
+        expect(said(page)).to_have_text("You can buy from 1 to 10 at once.")
+        page.get_by_label("How many").first.fill("3")
+        page.get_by_role("button", name="Buy 5 credits $0.99").click()
+        expect(page.get_by_role("banner")).to_contain_text("Sandbox")
+        sign_in(page, email, "not the password")
+        expect(page.get_by_role("alert")).to_have_text("The password is not right. Try again.")
+        sign_in(page, email, password)
+        arrive(page, "5 Monkey Credits")
+        for text in ("3", "$0.99", "$2.97", email):
+            expect(page.get_by_role("main")).to_contain_text(text)
+        page.get_by_role("button", name="Buy").click()
+        expect(said(page)).to_have_text("15 credits bought.")
+        expect(headline(page)).to_have_text("Monkey credits: 15")
+        page.get_by_role("button", name="Feed a monkey").click()
+        expect(said(page)).to_have_text("A monkey is fed.")
+        expect(headline(page)).to_have_text("Monkey credits: 14")
+        expect(page.locator("#queue")).to_contain_text("The queue is empty")
+        (bought,) = ledger(store, email)
+        row = page.locator("#receipt tbody tr")
+        expect(row).to_contain_text(MONKEYS.product)
+        page.watch.allow(store.console)
+        row.get_by_role("link", name=bought["transactionId"]).click()
+        expect(page.get_by_role("heading", **HEADING)).to_have_text(f"Transaction {bought['transactionId']}")
+        page.go_back()
+        page.get_by_role("link", name="Open the Inspector").click()
+        expect(page.get_by_role("heading", **HEADING)).to_contain_text("Inspector")
+
+
+def test_a_filter_is_bought_and_used(browser, store, tmp_path, scripts):
+    with using(browser, store, FILTERS, tmp_path, java_script_enabled=scripts) as (_, page):
+        settle(page, FILTERS.buy(page), scripts)
+        expect(page.get_by_role("figure", name="After")).to_have_count(0)
+        buy(page, FILTERS, *store.account())
+        expect(said(page)).to_have_text("The filter mono is yours.")
+        page.get_by_role("button", name="Show the picture in mono").click()
+        pictures = page.locator(".pictures img")
+        expect(pictures).to_have_count(2)
+        for picture in pictures.all():
+            picture.evaluate("image => image.decode()")
+        assert pictures.nth(0).get_attribute("src") != pictures.nth(1).get_attribute("src")
+        expect(page.locator(".pictures")).to_contain_text("After: mono")
+        # The other filter is not.
+        expect(page.get_by_role("button", name="Buy sepia")).to_be_visible()
+        page.watch.expected = {404}
+        assert page.goto("/pictures/sepia").status == 404
+
+
+def test_a_chapter_is_bought_read_and_replaced_by_a_newer_one(browser, store, tmp_path, scripts):
+    """A new version of chapter 2 for each run of this test."""
+    kind = Kind("book-chapters", "com.example.bookchapters.chapter2", "The Fog", "$0.99", "Buy Chapter 2")
+    email, password = store.account()
+    with using(browser, store, kind, tmp_path, java_script_enabled=scripts) as (sample, page):
+        settle(page, kind.buy(page), scripts)
+        expect(item(page, "The Fog")).to_contain_text("$0.99")
+        buy(page, kind, email, password)
+        read = page.get_by_role("button", name="Read Chapter 2")
+        settle(page, read, scripts)
+        settle(page, page.locator("#queue").get_by_text("The queue is empty"), scripts)
+        had = re.search(r"version (\d)", item(page, "The Fog").inner_text())[1]
+        read.click()
+        expect(page.locator(".reading")).to_contain_text(f"Chapter 2, version {had}.0")
+        expect(page.locator(".reading")).to_contain_text("lamp")
+        page.locator(".pictures img").evaluate("image => image.decode()")
+        newer = int(had) + 1
+        publish(store, "com.example.bookchapters.chapter2", "--version", f"{newer}.0")
+        # The list of prices, which names the version, comes at the launch.
+        page.goto("about:blank")
+        sample.close()
+        sample.start()
+        page.goto("/")
+        settle(page, item(page, "The Fog").get_by_text(f"yours, version {had}.0; {newer}.0 is there"), scripts)
+        page.get_by_role("button", name="Get new versions").click()
+        settle(page, item(page, "The Fog").get_by_text(f"yours, version {newer}.0"), scripts)
+        assert ledger(store, email)[-1]["productId"] == kind.product
+
+
+def test_an_issue_is_bought_and_read_and_a_new_one_appears(browser, store, tmp_path, scripts):
+    def merchant(*command):
+        store.run("merchant", "products", *command, "--data", str(store.data / "merchant"))
+
+    new = "com.example.serverbooks.issue3"
+    with using(browser, store, BOOKS, tmp_path, java_script_enabled=scripts) as (_, page):
+        settle(page, BOOKS.buy(page), scripts)
+        expect(item(page, "The Ferry")).to_contain_text("$1.99")
+        settle(page, page.locator(".goods:not(:has-text('The Bell'))"), scripts)
+        buy(page, BOOKS, *store.account())
+        settle(page, granted(page, BOOKS), scripts)
+        granted(page, BOOKS).click()
+        expect(page.get_by_role("heading", name="The Ferry")).to_be_visible()
+        expect(page.locator(".reading")).to_contain_text("The ferry went at seven")
+        merchant("put", new, "--kind", "nonConsumable", "--content", "issue-3", "--on-sale")
+        try:
+            # Without scripts, nobody loads the page again and again.
+            if not scripts:
+                page.get_by_role("button", name="Download the newest versions").click()
+            settle(page, page.get_by_role("button", name="Buy The Bell"), scripts)
+            expect(item(page, "The Bell")).to_contain_text("$2.99")
+        finally:
+            merchant("remove", new)
+        if scripts:
+            expect(item(page, "The Bell")).to_have_count(0)
+
+
+def test_items_of_the_store_are_shown_bought_and_reviewed(browser, store, tmp_path, scripts):
+    email, password = store.account()
+    with using(browser, store, PROMOTION, tmp_path, java_script_enabled=scripts) as (_, page):
+        # A page for somebody who is not signed in offers that first.
+        page.get_by_role("button", name="Show Photo Filters").click()
+        sign_in(page, email, password)
+        arrive(page, "Photo Filters")
+        page.get_by_role("link", name="Buy for $").click()
+        page.get_by_role("button", name="Buy").click()
+        expect(page.get_by_role("status")).to_have_text("Thank you. It is in your library now.")
+        page.get_by_label("4 stars").check()
+        page.get_by_label("Title").fill("Warm and brown")
+        page.get_by_label("Review", exact=True).fill("As in the album of my grandmother.")
+        page.get_by_role("button", name="Send").click()
+        expect(page.get_by_role("status")).to_have_text("Thank you for your review.")
+        page.get_by_role("button", name="Done").click()
+        expect(page.get_by_role("heading", **HEADING)).to_have_text("Cross Promotion")
+        expect(said(page)).to_contain_text("Back in Cross Promotion.")
+        # One page after the other.
+        page.get_by_role("button", name="Show The playlist").click()
+        for song in ("First Branch", "Swing Low Leaf", "Night over the Canopy"):
+            arrive(page, song)
+            page.get_by_role("button", name="Done").click()
+        expect(page.get_by_role("heading", **HEADING)).to_have_text("Cross Promotion")
+        page.get_by_label("Find an item").fill("gibbons canopy")
+        page.get_by_role("button", name="Find").click()
+        expect(item(page, "Night over the Canopy")).to_contain_text("by The Gibbons")
+        page.get_by_role("button", name="Show Night over the Canopy").click()
+        arrive(page, "Night over the Canopy")
+        page.get_by_role("button", name="Done").click()
+        expect(said(page)).to_contain_text("Back in Cross Promotion.")
+        page.get_by_label("Find an item").fill("zebra")
+        page.get_by_role("button", name="Find").click()
+        expect(said(page)).to_have_text("The store has nothing like that.")
+
+
+def test_any_catalog_is_sold_and_its_codes_redeemed(browser, store, tmp_path, scripts):
+    email, password = store.account()
+    code = ask("POST", store.control + "/control/v1/sandbox/codes",
+               {"bundleId": "com.example.photofilters", "productId": "com.example.photofilters.sepia"})["code"]
+    with using(browser, store, SHELL, tmp_path, java_script_enabled=scripts) as (_, page):
+        settle(page, item(page, "Mono"), scripts)
+        item(page, "Mono").get_by_role("button", name="Buy").click()
+        sign_in(page, email, password)
+        pay(page, "Mono")
+        expect(said(page)).to_have_text(f"{SHELL.product} is bought.")
+        settle(page, granted(page, SHELL), scripts)
+        page.get_by_role("button", name="Redeem a code").click()
+        page.get_by_role("textbox", name="Code").fill(code)
+        page.get_by_role("button", name="Redeem").click()
+        settle(page, item(page, "Sepia").get_by_text("In the receipt."), scripts)
+
+
+# What can come between.
+
+@pytest.mark.parametrize("kind", **BY_NAME)
+def test_nothing_is_bought_by_a_customer_who_cancels(browser, store, tmp_path, kind):
+    email, password = store.account()
+    with using(browser, store, kind, tmp_path) as (_, page):
+        kind.buy(page).click()
+        arrive(page, "Sign in to the store")
+        page.get_by_role("button", name="Cancel").click()
+        expect(kind.buy(page)).to_be_visible()
+        kind.buy(page).click()
+        sign_in(page, email, password)
+        arrive(page, kind.title)
+        page.get_by_role("button", name="Cancel").click()
+        expect(kind.buy(page)).to_be_visible()
+        # The app says nothing about it.
+        expect(said(page)).to_have_count(0)
+        expect(page.locator("#queue")).to_contain_text("The queue is empty")
+        assert ledger(store, email) == []
+
+
+@pytest.mark.parametrize("kind", **BY_NAME)
+def test_a_device_may_forbid_purchases(browser, store, tmp_path, kind):
+    # A page without scripts is older than the restriction.
+    with using(browser, store, kind, tmp_path, java_script_enabled=False) as (sample, page):
+        settle(page, kind.buy(page), scripts=False)
+        store.run("device", "payments", "off", "--device", str(sample.device))
+        kind.buy(page).click()
+        expect(page.locator(".goods").get_by_text("AppStore disabled").first).to_be_visible()
+        expect(kind.buy(page)).to_have_count(0)
+        expect(page.locator("#queue")).to_contain_text("The queue is empty")
+        store.run("device", "payments", "on", "--device", str(sample.device))
+        page.reload()
+        expect(kind.buy(page)).to_be_visible()
+        expect(page.locator(".goods").get_by_text("AppStore disabled")).to_have_count(0)
+
+
+def test_prices_arrive_when_the_network_is_back(browser, store, tmp_path):
+    order(store, "products", status=503)
+    with contextlib.ExitStack() as stack:
+        stack.callback(clear, store)
+        samples = [stack.enter_context(contextlib.closing(kind.start(store, tmp_path / kind.name))) for kind in SELLERS]
+        page = stack.enter_context(person(browser, store, *samples))
+        tabs = [page.context.new_page() for _ in SELLERS]
+        for kind, sample, tab in zip(SELLERS, samples, tabs):
+            tab.goto(sample.address)
+            expect(tab.locator("#app").get_by_text("Network down?").first).to_be_visible()
+            expect(kind.buy(tab)).to_have_count(0)
+        clear(store)
+        for kind, tab in zip(SELLERS, tabs):
+            expect(kind.buy(tab)).to_be_visible()
+            expect(item(tab, kind.label)).to_contain_text(kind.price)
+            expect(tab.locator("#app").get_by_text("Network down?")).to_have_count(0)
+
+
+def test_a_store_that_stops_and_comes_back(browser, store, tmp_path):
+    email, password = store.account()
+    with using(browser, store, MONKEYS, tmp_path) as (_, page), \
+            contextlib.closing(PROMOTION.start(store, tmp_path / "other")) as other:
+        page.watch.allow(other.address)
+        expect(MONKEYS.buy(page)).to_be_visible()
+        store.halt()
+        try:
+            MONKEYS.buy(page).click()
+            expect(said(page)).to_contain_text("nothing answers at that address")
+            expect(page.locator("#queue")).to_contain_text("The queue is empty")
+            tab = page.context.new_page()
+            tab.goto(other.address)
+            tab.get_by_role("button", name="Show The Keeper").click()
+            expect(said(tab)).to_be_visible()
+        finally:
+            store.start()
+        buy(page, MONKEYS, email, password)
+        expect(granted(page, MONKEYS)).to_be_visible()
+        tab.get_by_role("button", name="Show The Keeper").click()
+        sign_in(tab, email, password)
+        arrive(tab, "The Keeper")
+        tab.get_by_role("button", name="Done").click()
+        expect(said(tab)).to_contain_text("Back in Cross Promotion.")
+    assert_bought_once(store, email, MONKEYS)
+
+
+# Crashes.
+
+@pytest.mark.parametrize("kind", **BY_NAME)
+def test_a_crash_before_the_grant_loses_nothing(browser, store, tmp_path, kind):
+    email, password = store.account()
+    with using(browser, store, kind, tmp_path) as (sample, page):
+        page.get_by_role("button", name="Crash at the next grant").click()
+        expect(page.get_by_role("button", name="Do not crash")).to_be_visible()
+        page.watch.expected = {"ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE"}
+        buy(page, kind, email, password)
+        assert sample.wait() == 9
+        assert [row["productId"] for row in ledger(store, email)] == [kind.product]
+        sample.start()
+        # The first page is still about to fail.
+        page = page.context.new_page()
+        page.goto("/")
+        expect(granted(page, kind)).to_be_visible()
+        expect(page.locator("#queue")).to_contain_text("The queue is empty")
+        # It is planned once.
+        expect(page.get_by_role("button", name="Crash at the next grant")).to_be_visible()
+        assert_bought_once(store, email, kind)
+
+
+@pytest.mark.parametrize("kind", **BY_NAME)
+def test_a_kill_while_the_store_is_asked_buys_once(browser, store, tmp_path, kind):
+    email, password = store.account()
+    with using(browser, store, kind, tmp_path) as (sample, page):
+        order(store, "purchases", status=503)
+        try:
+            kind.buy(page).click()
+            sign_in(page, email, password)
+            arrive(page, kind.title)
+            # The answer leads to the app, which waits for the store.
+            page.watch.expected = {"ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE"}
+            page.get_by_role("button", name="Buy").click(no_wait_after=True)
+            wait_for_hit(store, "purchases")
+            sample.kill()
+        finally:
+            clear(store)
+        assert ledger(store, email) == []
+        sample.start()
+        # Nobody is asked again. The first page is still about to fail.
+        page = page.context.new_page()
+        page.goto("/")
+        expect(granted(page, kind)).to_be_visible()
+        expect(page.locator("#queue")).to_contain_text("The queue is empty")
+        assert_bought_once(store, email, kind)
+
+
+def test_a_page_comes_back_with_its_app(browser, store, tmp_path):
+    with using(browser, store, MONKEYS, tmp_path) as (sample, page):
+        expect(MONKEYS.buy(page)).to_be_visible()
+        tab = page.context.new_page()
+        tab.goto("/")
+        page.watch.expected = {"ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE"}
+        page.get_by_role("button", name="Crash now").click()
+        assert sample.wait() == 9
+        expect(tab.locator("#live-text")).to_have_text("Not connected")
+        sample.start()
+        expect(tab.locator("#live-text")).to_have_text(CONNECTED)
+        # Its form is the new process's, and nothing of it is lost.
+        tab.get_by_label("How many").first.fill("0")
+        MONKEYS.buy(tab).click()
+        expect(said(tab)).to_have_text("You can buy from 1 to 10 at once.")
+
+
+def test_a_kill_while_the_customer_is_asked_asks_again(browser, store, tmp_path):
+    email, password = store.account()
+    with using(browser, store, MONKEYS, tmp_path) as (sample, page):
+        MONKEYS.buy(page).click()
+        sign_in(page, email, password)
+        arrive(page, MONKEYS.title)
+        sample.kill()
+        sample.start()
+        old = page.context.new_page()
+        old.goto(page.url)
+        page.goto("/")
+        page.get_by_role("link", name="Answer").click()
+        # Nobody waits for an answer on the old page.
+        old.watch = page.watch
+        page.watch.expected = {404, 409}
+        pay(old, MONKEYS.title)
+        pay(page, MONKEYS.title)
+        expect(headline(page)).to_have_text("Monkey credits: 5")
+        assert_bought_once(store, email, MONKEYS)
+
+
+# Several devices.
+
+@pytest.mark.parametrize("kind", **BY_NAME)
+def test_a_purchase_is_restored_on_a_second_device(browser, store, tmp_path, kind):
+    email, password = store.account()
+    with contextlib.closing(kind.start(store, tmp_path / "phone")) as phone, \
+            contextlib.closing(kind.start(store, tmp_path / "tablet")) as tablet, \
+            person(browser, store, phone, tablet) as page:
+        other = page.context.new_page()
+        page.goto(phone.address)
+        other.goto(tablet.address)
+        expect(page).to_have_title(re.compile(" on phone$"))
+        expect(other).to_have_title(re.compile(" on tablet$"))
+        buy(page, kind, email, password)
+        expect(granted(page, kind)).to_be_visible()
+        expect(page.locator("#queue")).to_contain_text("The queue is empty")
+        expect(granted(other, kind)).to_have_count(0)
+        other.get_by_role("button", name="Restore purchases").click()
+        sign_in(other, email, password)
+        expect(lines(other)).to_contain_text("Restoring is complete")
+        expect(other.locator("#queue")).to_contain_text("The queue is empty")
+        if kind is MONKEYS:
+            expect(headline(other)).to_have_text("Monkey credits: 0")
+        else:
+            expect(granted(other, kind)).to_be_visible()
+        assert {row["productId"] for row in ledger(store, email)} == {kind.product}
+
+
+def test_what_happens_in_one_tab_is_seen_in_another(browser, store, tmp_path):
+    with using(browser, store, MONKEYS, tmp_path) as (_, page):
+        tab = page.context.new_page()
+        tab.goto("/")
+        buy(page, MONKEYS, *store.account())
+        expect(granted(tab, MONKEYS)).to_be_visible()
+        expect(said(tab)).to_have_text("5 credits bought.")
+        # Somebody is about to type. The page says that there is news, and does not move.
+        field = tab.get_by_label("How many").nth(1)
+        field.fill("7")
+        page.get_by_role("button", name="Feed a monkey").click()
+        expect(headline(page)).to_have_text("Monkey credits: 4")
+        expect(tab.get_by_text("A monkey is fed.").first).to_be_visible()
+        expect(field).to_be_focused()
+        expect(field).to_have_value("7")
+        expect(headline(tab)).to_have_text("Monkey credits: 5")
+        tab.get_by_role("button", name="Show changes").click()
+        expect(headline(tab)).to_have_text("Monkey credits: 4")
+        expect(tab.get_by_label("How many").nth(1)).to_have_value("7")
+
+
+# What the store does.
+
+@pytest.mark.parametrize("kind", [FILTERS, CHAPTERS, BOOKS, SHELL], ids=lambda kind: kind.name)
+def test_a_refund_reaches_the_app_while_it_runs(browser, store, tmp_path, kind):
+    email, password = store.account()
+    with using(browser, store, kind, tmp_path) as (_, page):
+        buy(page, kind, email, password)
+        expect(granted(page, kind)).to_be_visible()
+        expect(page.locator("#queue")).to_contain_text("The queue is empty")
+        (bought,) = ledger(store, email)
+        store.run("transaction", "refund", bought["transactionId"])
+        expect(lines(page)).to_contain_text(f"The store revoked {kind.product}")
+        expect(page.locator("#receipt tbody tr")).to_contain_text("refunded")
+        if kind is FILTERS:
+            expect(said(page)).to_contain_text("The filter mono was refunded, and is not yours any more.")
+        if kind in (FILTERS, SHELL):
+            expect(kind.buy(page)).to_be_visible()
+            expect(granted(page, kind)).to_have_count(0)
+
+
+@pytest.mark.parametrize(("kind", "scripts"), [(MONKEYS, True), (BOOKS, True), (SHELL, False)],
+                         ids=["monkey-credits", "server-books", "device without scripts"])
+def test_an_approval_reaches_the_app_while_it_runs(browser, store, tmp_path, kind, scripts):
+    email, password = store.account(asksToBuy=True)
+    with using(browser, store, kind, tmp_path, java_script_enabled=scripts) as (_, page):
+        settle(page, kind.buy(page), scripts)
+        buy(page, kind, email, password)
+        expect(said(page)).to_contain_text("Waiting for approval.")
+        pending = store.control + "/control/v1/sandbox/pending-purchases"
+        (waiting,) = [row for row in ask("GET", pending) if row["email"] == email]
+        ask("POST", f"{pending}/{waiting['key']}/approve", {})
+        settle(page, granted(page, kind), scripts)
+        settle(page, page.locator("#queue").get_by_text("The queue is empty"), scripts)
+        assert_bought_once(store, email, kind)
+
+
+# Downloads.
+
+def begin_download(store, page, kind, email, password, scripts=True):
+    """Buys, and returns when a part of the content is there and no more comes."""
+    order(store, "download", cutAfter=12_000)
+    buy(page, kind, email, password)
+    settle(page, page.locator("progress:not([value='0'])"), scripts)
+    order(store, "download", status=503)
+
+
+@pytest.mark.parametrize("kind", [CHAPTERS, HOSTED], ids=["book-chapters", "device"])
+def test_a_download_is_paused_and_resumed(browser, store, tmp_path, kind, scripts):
+    email, password = store.account()
+    with using(browser, store, kind, tmp_path, java_script_enabled=scripts) as (_, page):
+        settle(page, kind.buy(page), scripts)
+        try:
+            begin_download(store, page, kind, email, password, scripts)
+            app = page.locator("#app")
+            app.get_by_role("button", name="Pause").click()
+            resume = app.get_by_role("button", name="Resume")
+            settle(page, resume, scripts)
+        finally:
+            clear(store)
+        page.reload()
+        expect(bar(page)).to_have_attribute("value", re.compile("^[1-9]"))
+        resume.click()
+        settle(page, granted(page, kind), scripts)
+        settle(page, page.locator("#queue").get_by_text("The queue is empty"), scripts)
+        expect(bar(page)).to_have_count(0)
+        assert_bought_once(store, email, kind)
+
+
+def test_a_download_goes_on_after_a_kill(browser, store, tmp_path):
+    email, password = store.account()
+    with using(browser, store, CHAPTERS, tmp_path) as (sample, page):
+        try:
+            begin_download(store, page, CHAPTERS, email, password)
+            page.watch.expected = {"ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING"}
+            sample.kill()
+            expect(page.locator("#live-text")).to_have_text("Not connected")
+            sample.start()
+            expect(page.locator("#live-text")).to_have_text(CONNECTED)
+            # It has not begun anew.
+            expect(bar(page)).to_have_attribute("value", re.compile("^[1-9]"))
+        finally:
+            clear(store)
+        expect(granted(page, CHAPTERS)).to_be_visible()
+        assert_bought_once(store, email, CHAPTERS)
