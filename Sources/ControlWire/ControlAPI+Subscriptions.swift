@@ -121,4 +121,99 @@ extension ControlAPI {
             self.offer = offer
         }
     }
+
+    /// An account's subscription of one group.
+    public struct Subscription: Codable, Sendable, Equatable {
+        /// The state of a subscription.
+        public enum State: String, Codable, Sendable, CaseIterable {
+            /// The customer has a paid period, or is in a free trial.
+            case active
+            /// A renewal was not paid, and the customer keeps the access for some days.
+            case gracePeriod
+            /// A renewal was not paid. The store still tries to charge.
+            case billingRetry
+            /// The subscription is over.
+            case expired
+            /// The last period was refunded.
+            case revoked
+        }
+
+        /// The identifier of the first transaction in the group, which all later ones have.
+        public var originalTransactionId: String
+        /// The app's bundle identifier.
+        public var bundleId: String
+        /// The identifier of the subscription group.
+        public var groupId: String
+        /// The state by the store's clock.
+        public var state: State
+        /// The product of the last period.
+        public var productId: String
+        /// The transaction of the last period.
+        public var transactionId: String
+        /// The date on which the last period ends.
+        public var expiresDate: String
+        /// Whether the subscription renews by itself.
+        public var willRenew: Bool
+        /// The product that the next renewal buys.
+        public var renewalProductId: String
+        /// The date on which the grace period ends; nil without one.
+        public var gracePeriodExpiresDate: String?
+        /// Apple's number for the reason why the subscription ended, 1 to 5.
+        public var expirationIntent: Int64?
+        /// The date on which the store does something next: it charges, or the subscription ends. Nil when it waits for
+        /// the customer.
+        public var dueDate: String?
+        /// What happened last, the newest first.
+        public var news: [SubscriptionNews]
+
+        /// Creates a subscription.
+        public init(
+            originalTransactionId: String, bundleId: String, groupId: String, state: State, productId: String,
+            transactionId: String, expiresDate: String, willRenew: Bool, renewalProductId: String,
+            gracePeriodExpiresDate: String?, expirationIntent: Int64?, dueDate: String?, news: [SubscriptionNews]
+        ) {
+            self.originalTransactionId = originalTransactionId
+            self.bundleId = bundleId
+            self.groupId = groupId
+            self.state = state
+            self.productId = productId
+            self.transactionId = transactionId
+            self.expiresDate = expiresDate
+            self.willRenew = willRenew
+            self.renewalProductId = renewalProductId
+            self.gracePeriodExpiresDate = gracePeriodExpiresDate
+            self.expirationIntent = expirationIntent
+            self.dueDate = dueDate
+            self.news = news
+        }
+    }
+
+    /// Something that happened to a subscription, in the words of App Store Server Notifications V2.
+    public struct SubscriptionNews: Codable, Sendable, Equatable {
+        /// Apple's `notificationType`, such as `DID_RENEW`.
+        public var type: String
+        /// Apple's `subtype`, such as `BILLING_RECOVERY`; nil for none.
+        public var subtype: String?
+        /// When it happened.
+        public var date: String
+        /// The transaction that it concerns.
+        public var transactionId: String
+
+        /// Creates a piece of news.
+        public init(type: String, subtype: String?, date: String, transactionId: String) {
+            self.type = type
+            self.subtype = subtype
+            self.date = date
+            self.transactionId = transactionId
+        }
+    }
+
+    /// A change of a subscription.
+    public struct SubscriptionChange: Codable, Sendable {
+        /// Whether the subscription renews by itself.
+        public var willRenew: Bool
+
+        /// Creates a change.
+        public init(willRenew: Bool) { self.willRenew = willRenew }
+    }
 }

@@ -62,13 +62,18 @@ public enum ControlAPI {
         public var set: String?
         /// How many milliseconds to move the clock forward; negative moves it back.
         public var advance: Int64?
+        /// How many months of the calendar to move the clock forward, before ``advance``; negative moves it back.
+        public var months: Int64?
 
         /// Creates a change. Parts that are nil change nothing.
-        public init(reset: Bool? = nil, freeze: Bool? = nil, set: String? = nil, advance: Int64? = nil) {
+        public init(
+            reset: Bool? = nil, freeze: Bool? = nil, set: String? = nil, advance: Int64? = nil, months: Int64? = nil
+        ) {
             self.reset = reset
             self.freeze = freeze
             self.set = set
             self.advance = advance
+            self.months = months
         }
     }
 

@@ -89,6 +89,11 @@ public enum ControlRoute: Sendable, Hashable {
     /// Lists the periods of an account's subscriptions, newest first: a ``ControlAPI/Page`` of
     /// ``ControlAPI/SubscriptionPeriod``.
     case subscriptionPeriods(StoreEnvironment, email: String, before: String? = nil, limit: Int? = nil)
+    /// Lists an account's subscriptions with their states and news: ``ControlAPI/Subscription``.
+    case subscriptions(StoreEnvironment, account: String)
+    /// Turns auto-renew of a subscription on or off: ``ControlAPI/SubscriptionChange``, answered with
+    /// ``ControlAPI/Subscription``.
+    case changeSubscription(StoreEnvironment, id: String)
     /// Describes an app's products as a device gets them: ``ControlAPI/Preview``.
     case preview(StoreEnvironment, PreviewQuery)
     /// Lists the codes, newest first: ``ControlAPI/Code``.
@@ -360,6 +365,8 @@ public enum ControlRoute: Sendable, Hashable {
             Line(
                 .get, store, "accounts/{email}/subscriptions", [(.email, email)],
                 query: [(.before, before), (.limit, limit.map(String.init))])
+        case .subscriptions(let store, let account): Line(.get, store, "subscriptions", query: [(.account, account)])
+        case .changeSubscription(let store, let id): Line(.patch, store, "subscriptions/{id}", [(.id, id)])
         case .preview(let store, let query): Line(.get, store, "preview", query: query.query)
         case .codes(let store): Line(.get, store, "codes")
         case .addCode(let store): Line(.post, store, "codes")
@@ -453,7 +460,8 @@ public enum ControlRoute: Sendable, Hashable {
             .refund(.sandbox, id: ""), .pendingPurchases(.sandbox), .approve(.sandbox, key: UUID()),
             .decline(.sandbox, key: UUID()), .resolve(.sandbox, key: UUID()), .promote(.sandbox),
             .priceIncreases(.sandbox), .withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""),
-            .subscribers(.sandbox), .subscriptionPeriods(.sandbox, email: ""),
+            .subscribers(.sandbox), .subscriptionPeriods(.sandbox, email: ""), .subscriptions(.sandbox, account: ""),
+            .changeSubscription(.sandbox, id: ""),
             .preview(.sandbox, PreviewQuery(bundle: "")), .increasePrice(.sandbox), .codes(.sandbox),
             .addCode(.sandbox),
             .content(), .setHosting, .setContentRule, .beginUpload, .upload(UUID()), .appendToUpload(UUID(), offset: 0),

@@ -33,12 +33,15 @@ public final class Store: Sendable {
     let ids: TransactionIDs
     let issuer: ReceiptIssuer
     let verifier: ReceiptVerifier
+    /// How this environment renews subscriptions.
+    let policy: RenewalPolicy
+    let schedule = RenewalSchedule()
 
     private init(
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,
         catalog: CurrentCatalog, content: ContentLibrary?, changes: Changes, payments: SandboxPaymentProcessor,
         processor: any PaymentProcessor, ids: TransactionIDs,
-        issuer: ReceiptIssuer, verifier: ReceiptVerifier
+        issuer: ReceiptIssuer, verifier: ReceiptVerifier, policy: RenewalPolicy
     ) {
         self.environment = environment
         self.database = database
@@ -54,6 +57,7 @@ public final class Store: Sendable {
         self.ids = ids
         self.issuer = issuer
         self.verifier = verifier
+        self.policy = policy
         faults = Faults(
             now: { clock.milliseconds }, changed: { changes.record(ChangeTopic(.faults, environment)) })
     }
@@ -71,18 +75,20 @@ public final class Store: Sendable {
     ///   - passwordCost: the scrypt cost of hashing a new password.
     ///   - processor: the payment processor; nil for the sandbox's own, which approves or declines by rule.
     ///   - changes: counts what changes in both stores.
+    ///   - policy: how subscriptions renew; nil for the environment's usual way.
     /// - Throws: ``DatabaseError``.
     public static func open(
         _ environment: StoreEnvironment, databases: StoreDatabases, apps: AppRegistry, catalog: CurrentCatalog,
         content: ContentLibrary?, signer: ReceiptSigner, verifier: ReceiptVerifier, node: Int,
         realTime: @escaping @Sendable () -> Date, passwordCost: PasswordCost = .standard,
-        processor: (any PaymentProcessor)?, changes: Changes = Changes()
+        processor: (any PaymentProcessor)?, changes: Changes = Changes(), policy: RenewalPolicy? = nil
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
             let highest = [
                 try Transactions.highestID(connection), try RestoredTransactions.highestID(connection),
                 try ItemPurchases.highestID(connection), try Attempts.highestID(connection),
+                try SubscriptionFeed.highestNumber(connection),
             ]
             return (try ClockSettings.load(connection), highest.compactMap { $0 }.max())
         }
@@ -98,12 +104,14 @@ public final class Store: Sendable {
             catalog: catalog, content: content, changes: changes, payments: payments, processor: processor ?? payments,
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
-            issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier)
+            issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier,
+            policy: policy ?? .usual(environment))
     }
 
-    /// Changes the clock and saves its setting, so that a restart keeps it.
+    /// Changes the clock and saves its setting, so that a restart keeps it. Returns when everything that is due for
+    /// subscriptions is done.
     /// - Throws: ``StoreError`` from `change`; ``DatabaseError`` when the setting cannot be saved. Either leaves the
-    ///   clock unchanged.
+    ///   clock unchanged. The errors of ``settleSubscriptions()``, which leave it changed; the rest is done later.
     public func changeClock(_ change: (StoreClock) throws -> Void) async throws {
         let before = clock.current
         do {
@@ -115,6 +123,7 @@ public final class Store: Sendable {
             throw error
         }
         changed(.clock)
+        try await settleSubscriptions()
     }
 
     /// Checks that the database answers.

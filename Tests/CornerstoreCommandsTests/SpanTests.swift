@@ -12,6 +12,11 @@ import Testing
         #expect(Span(argument: text)?.milliseconds == milliseconds)
     }
 
+    @Test(arguments: [("1mo", 1, 0), ("1y", 12, 0), ("-1y6mo", -18, 0), ("2mo3d1m", 2, 259_260_000)])
+    func readsMonths(_ text: String, _ months: Int64, _ milliseconds: Int64) {
+        #expect(Span(argument: text)?.months == months && Span(argument: text)?.milliseconds == milliseconds)
+    }
+
     /// As an argument it would be read as the flags -1 and -h, and -h is a cry for help.
     @Test func aNegativeDurationIsNotReadAsAFlag() async throws {
         #expect(Span.shielded(["clock", "advance", "-1h", "--json"]) == ["clock", "advance", "\u{2212}1h", "--json"])
@@ -29,7 +34,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "-", "3", "d", "3d12", "3x", "--3d", "3 d", "3.5d", "９d", "9223372036854775807w", "106751991168d",
+        "", "-", "3", "d", "3d12", "3x", "--3d", "3 d", "3.5d", "９d", "9223372036854775807w", "106751991168d", "1o",
+        "99999999y",
     ])
     func refuses(_ text: String) {
         #expect(Span(argument: text) == nil)

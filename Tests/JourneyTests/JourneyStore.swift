@@ -1,4 +1,5 @@
 import BlobStorage
+import ControlWire
 import Database
 import Foundation
 import Glibc
@@ -8,6 +9,7 @@ import StoreServer
 import StoreWire
 import Synchronization
 import TestSupport
+import Testing
 
 /// A store server on sockets. It can be stopped and started again, on the same files and ports.
 actor JourneyStore {
@@ -119,6 +121,16 @@ actor JourneyStore {
     nonisolated func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> HTTPReply {
         try await HTTPReply(
             method, "\(addresses.control)/control/v1/sandbox/\(path)", body: body.map { Array($0.utf8) })
+    }
+
+    /// Turns auto-renew off for all subscriptions of an account.
+    nonisolated func cancelSubscriptions(of email: String) async throws {
+        let found = try await control("GET", "subscriptions?account=\(email)")
+        for subscription in try JSONDecoder().decode([ControlAPI.Subscription].self, from: Data(found.body)) {
+            let reply = try await control(
+                "PATCH", "subscriptions/\(subscription.originalTransactionId)", #"{"willRenew":false}"#)
+            #expect(reply.status == 200)
+        }
     }
 
     nonisolated func verify(

@@ -46,6 +46,7 @@ struct OfferJourneyTests {
             #expect((app.latest?.error as? SKError)?.code == .ineligibleForOffer)
             app.queue.add(club(nil, username: nil))
             await app.told(6)
+            try await store.cancelSubscriptions(of: "ape@example.com")
             #expect(try await store.control("PUT", "clock", #"{"advance":3456000000}"#).status == 200)
             // Signed for somebody else.
             app.queue.add(club(try discount("come-back", username: "Gorilla"), username: "Ape"))

@@ -56,6 +56,7 @@ import Testing
             try await test.buy("club.weekly", by: account)
             #expect(try await order() == .wrongState)
             let lapsed = try await test.buy(club, by: account)
+            try await test.cancelSubscriptions(of: account)
             test.clock.milliseconds = try #require(lapsed.expiresDate)
             #expect(try await order() == .wrongState)
             let refunded = try await test.buy(club, by: account)

@@ -75,6 +75,7 @@ private struct OfferSigner {
         test.store.catalog.replace(with: try signer.catalog)
         let account = try await test.account(email)
         try await test.buy("club.monthly", by: account)
+        try await test.cancelSubscriptions(of: account)
         test.clock.milliseconds += 8 * 86_400_000
         return account
     }

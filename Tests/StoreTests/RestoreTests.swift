@@ -168,6 +168,7 @@ import Testing
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let first = try await own("gym.monthly", test, account)
+            try await test.cancelSubscriptions(of: account)
             test.clock.milliseconds += 40 * 86_400_000
             let second = try await own("gym.monthly", test, account)
             let restored = try await test.store.restore(request(), for: account).transactions

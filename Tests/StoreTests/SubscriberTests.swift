@@ -13,6 +13,7 @@ import Testing
         try await backend.withStore { test async throws in
             let (ape, bob) = (try await test.account(), try await test.account("bob@example.com"))
             try await test.buy("club.weekly", by: bob)
+            try await test.cancelSubscriptions(of: bob)
             test.clock.milliseconds += 8 * Self.day
             let club = try await test.buy("club.monthly", by: ape).transactionID
             let gym = try await test.buy("gym.monthly", by: ape).transactionID
@@ -35,6 +36,7 @@ import Testing
             #expect(first.rows.map(\.period.transactionID) == [gym] && first.next == gym)
             #expect(try await list(SubscriberQuery(before: first.next, limit: 1)) == [club])
             // The end of a period ends the subscription.
+            try await test.cancelSubscriptions(of: ape)
             test.clock.milliseconds = try #require(all.rows.first?.period.expiresDate)
             let later = try await list(SubscriberQuery())
             #expect(!later.contains(gym))
@@ -76,8 +78,10 @@ import Testing
             try await test.buy("gym.monthly", by: ape)
             try await test.buy("club.yearly", by: ape)
             try await test.buy("club.monthly", by: ape)
+            try await test.cancelSubscriptions(of: ape)
             test.clock.milliseconds += 40 * Self.day
             let returned = try await test.buy("club.monthly", by: ape)
+            try await test.cancelSubscriptions(of: ape)
             test.clock.milliseconds = try #require(returned.expiresDate)
             try await test.buy("club.monthly", by: ape)
             let page = try await test.store.subscriptionPeriods(of: ape)

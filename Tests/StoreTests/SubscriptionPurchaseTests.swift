@@ -32,6 +32,7 @@ import Testing
         try await backend.withStore { test async throws in
             let account = try await test.account()
             try await test.buy("club.monthly", by: account)
+            try await test.cancelSubscriptions(of: account)
             test.clock.milliseconds += 8 * 86_400_000
             // The trial is over: the same product costs its price, and so does another of the group.
             try await test.buy("club.monthly", by: account)
@@ -54,6 +55,7 @@ import Testing
             test.clock.milliseconds = end - 1
             let again = try await test.store.purchase(test.request("club.monthly"), by: account)
             #expect(again.state == .failed && again.failure?.code == .alreadySubscribed)
+            try await test.cancelSubscriptions(of: account)
             test.clock.milliseconds = end
             try await test.buy("club.monthly", by: account)
         }

@@ -177,6 +177,13 @@ struct TestStore {
         return transaction
     }
 
+    /// Turns auto-renew off, so that what the account has ends with its period.
+    func cancelSubscriptions(of account: Account) async throws {
+        for subscription in try await store.subscriptions(of: account) where subscription.willRenew {
+            _ = try await store.setAutoRenew(false, of: subscription.originalTransactionID)
+        }
+    }
+
     struct NotBought: Error { var response: PurchaseResponse }
 
     /// The whole ledger, oldest first.

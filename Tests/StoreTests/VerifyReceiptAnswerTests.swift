@@ -36,19 +36,12 @@ extension TestStore {
 
     func verify(body: String) async throws -> Answer { try Answer(await store.verifyReceipt(Array(body.utf8))) }
 
-    /// Puts a renewal of a subscription into the ledger, as a later version will by itself.
+    /// Moves the clock to the end of a subscription's period, and returns the period that follows.
     func renew(_ transactionID: TransactionID) async throws -> Transaction {
-        var next = try #require(try await database.read { try Transactions.find(transactionID, $0) })
-        let end = try #require(next.expiresDate)
-        next.transactionID = store.ids.next()
-        next.webOrderLineItemID = store.ids.next().rawValue
-        next.purchaseDate = end
-        next.expiresDate = SubscriptionPeriod(unit: .month, count: 1).end(from: end)
-        next.offer = nil
-        next.idempotencyKey = nil
-        let renewal = next
-        try await database.write { try renewal.insert($0) }
-        return next
+        let period = try #require(try await database.read { try Transactions.find(transactionID, $0) })
+        clock.milliseconds = try #require(period.expiresDate)
+        try await store.settleSubscriptions()
+        return try #require(try await ledger().last { $0.originalTransactionID == period.originalTransactionID })
     }
 }
 
@@ -167,6 +160,7 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             #expect(try await test.verify(latest, password: secret).status == 0)
 
             // Once over, an app receipt is still good, and says why it ended.
+            try await test.cancelSubscriptions(of: account)
             test.clock.milliseconds = try #require(trial.expiresDate)
             let over = try await test.verify(bytes, password: secret)
             #expect(over.status == 0)

@@ -117,7 +117,7 @@ enum ClockPages {
         var section = ConsoleSection(
             "clock", "The clock of \(request.environment.rawValue.lowercased())",
             text:
-                "Expirations and dates in receipts follow this clock; subscriptions do not renew yet. A step forward does at once whatever falls due meanwhile; a step back undoes nothing.",
+                "Expirations, renewals and dates in receipts follow this clock. A step forward does at once whatever falls due meanwhile; a step back undoes nothing.",
             isLive: true)
         section.facts = [
             ConsoleFact("Store time, UTC", Moments.text(clock.now), tone: clock.frozen ? .warn : nil),

@@ -23,6 +23,9 @@ enum SubscriptionPages {
             routes: [.control(.withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""))],
             page: "subscriptions", change: "withdraw a price increase", perform: withdrawIncrease),
         ConsoleAction(
+            path: "subscriptions/renewal", routes: [.control(.changeSubscription(.sandbox, id: ""))],
+            page: "subscriptions", change: "turn auto-renew off or on", perform: setAutoRenew),
+        ConsoleAction(
             path: "subscriptions/code", routes: [.control(.addCode(.sandbox))], page: "subscriptions",
             change: "make a code", perform: addCode),
         ConsoleAction(
@@ -66,7 +69,7 @@ enum SubscriptionPages {
 
     @Sendable private static func list(_ request: PageRequest) async throws -> ConsolePage {
         var page = ConsolePage("Subscriptions")
-        page.text = "A purchase sells one period. Subscriptions do not renew by themselves yet."
+        page.text = "Subscriptions renew by the store's clock. Move it to see renewals, failed payments and the end."
         let known = request.apps.filter { request.app == nil ? $0.isInCatalog : $0.bundleId == request.app }
         let apps = try await details(known, request)
         page.sections = [try await subscribers(request, apps)]
@@ -266,6 +269,22 @@ enum SubscriptionPages {
         return .done("subscriptions", message: "Withdrawn. \(product) keeps its price for the customer.")
     }
 
+    @Sendable private static func setAutoRenew(_ action: ActionRequest) async throws -> ActionOutcome {
+        let account = try action.required("account", "Customer")
+        let willRenew = try action.required("renews", "Auto-renew") == "true"
+        let changed: ControlAPI.Subscription = try await action.api.send(
+            .changeSubscription(action.environment, id: try action.required("id", "Subscription")),
+            ControlAPI.SubscriptionChange(willRenew: willRenew))
+        let end = Moments.text(changed.expiresDate)
+        return .done(
+            "subscriptions/\(account.percentEncoded)",
+            message: willRenew
+                ? "Auto-renew is on. \(changed.renewalProductId) renews at the end of its period, \(end)."
+                : changed.state == .active
+                    ? "Auto-renew is off. \(changed.productId) ends with its period, \(end)."
+                    : "Auto-renew is off. The payment was overdue, so \(changed.productId) has ended.")
+    }
+
     // MARK: Codes
 
     private static func codes(
@@ -379,13 +398,17 @@ enum SubscriptionPages {
         table.next = found.next.map { request.link(path, [("before", $0)]) }
         if before != nil { table.first = request.link(path) }
         section.table = table
+        let states: [ControlAPI.Subscription] = try await request.api.ask(
+            .subscriptions(request.environment, account: account.accountId))
         var increases = ConsoleSection("increases", "Price increases", isLive: true)
         increases.table = increaseTable(request, detail.priceIncreases)
         increases.table?.command =
             "cornerstore price-increase add SUBSCRIPTION 9.99 --account \(account.email.shellWord)\(request.flag)"
-        page.sections = [section, increases]
+        page.sections = [current(request, states, account), section, news(request, states), increases]
         page.commands = [
+            ConsoleCode("State and news", "cornerstore subscription state \(account.email.shellWord)\(request.flag)"),
             ConsoleCode("Periods", "cornerstore subscription show \(account.email.shellWord)\(request.flag)"),
+            ConsoleCode("Auto-renew off", "cornerstore subscription cancel \(account.email.shellWord)\(request.flag)"),
             ConsoleCode(
                 "Price increases", "cornerstore price-increase list --account \(account.email.shellWord)\(request.flag)"
             ),
@@ -393,6 +416,99 @@ enum SubscriptionPages {
                 "Control port", request.curl(.subscriptionPeriods(request.environment, email: account.email))),
         ]
         return page
+    }
+
+    private static func current(
+        _ request: PageRequest, _ states: [ControlAPI.Subscription], _ account: ControlAPI.Account
+    ) -> ConsoleSection {
+        var section = ConsoleSection("state", "Subscriptions", isLive: true)
+        var table = ConsoleTable(
+            "By group",
+            [
+                ConsoleColumn("Product"), ConsoleColumn("State"), ConsoleColumn("Period ends"),
+                ConsoleColumn("Next"), ConsoleColumn("Do"),
+            ], nothing: "Subscriptions of the customer stand here:",
+            command: request.buyCommand("SUBSCRIPTION", account: account.email))
+        for subscription in states.prefix(50) {
+            table.add([
+                ConsoleCell(
+                    subscription.productId,
+                    link: request.link("transactions/\(subscription.transactionId.percentEncoded)"),
+                    note: "group \(subscription.groupId)"),
+                state(subscription), request.moments.cell(subscription.expiresDate),
+                next(subscription, request), button(subscription, request, account),
+            ])
+        }
+        section.table = table
+        return section
+    }
+
+    private static func next(_ subscription: ControlAPI.Subscription, _ request: PageRequest) -> ConsoleCell {
+        guard let date = subscription.dueDate else { return ConsoleCell("—", tone: .dim) }
+        var cell = request.moments.cell(date)
+        let isOverdue = subscription.state == .gracePeriod || subscription.state == .billingRetry
+        cell.note =
+            isOverdue
+            ? "tries to charge again" : subscription.willRenew ? "renews as \(subscription.renewalProductId)" : "ends"
+        return cell
+    }
+
+    private static func button(
+        _ subscription: ControlAPI.Subscription, _ request: PageRequest, _ account: ControlAPI.Account
+    ) -> ConsoleCell {
+        guard subscription.willRenew || subscription.state == .active else { return ConsoleCell("—", tone: .dim) }
+        let words = subscription.willRenew ? "Turn auto-renew off" : "Turn auto-renew on"
+        return ConsoleCell(buttons: [
+            ConsoleButton(
+                words, about: "\(words) for \(subscription.productId) of \(account.email)",
+                action: request.action("subscriptions/renewal"),
+                hidden: [
+                    ConsoleHidden("account", account.accountId),
+                    ConsoleHidden("id", subscription.originalTransactionId),
+                    ConsoleHidden("renews", "\(!subscription.willRenew)"),
+                ])
+        ])
+    }
+
+    private static func state(_ subscription: ControlAPI.Subscription) -> ConsoleCell {
+        switch subscription.state {
+        case .active: ConsoleCell("Active", tone: .good)
+        case .gracePeriod:
+            ConsoleCell(
+                "Grace period", note: subscription.gracePeriodExpiresDate.map { "until \(Moments.text($0))" },
+                tone: .warn)
+        case .billingRetry: ConsoleCell("Billing retry", note: "no access", tone: .warn)
+        case .expired: ConsoleCell("Expired", note: subscription.expirationIntent.map(reason), tone: .dim)
+        case .revoked: ConsoleCell("Refunded", tone: .bad)
+        }
+    }
+
+    /// Apple's `expirationIntent` in words.
+    private static func reason(_ intent: Int64) -> String {
+        switch intent {
+        case 1: "auto-renew was off"
+        case 2: "the payment failed"
+        case 3: "the customer did not agree to the price"
+        case 4: "the product is not for sale"
+        default: "another reason"
+        }
+    }
+
+    private static func news(_ request: PageRequest, _ states: [ControlAPI.Subscription]) -> ConsoleSection {
+        var section = ConsoleSection("news", "What happened", isLive: true)
+        var table = ConsoleTable(
+            "In the words of App Store Server Notifications, the last 20 of each subscription",
+            [ConsoleColumn("When"), ConsoleColumn("Type"), ConsoleColumn("Subtype")],
+            nothing: "Nothing has happened.")
+        for news in states.flatMap(\.news).sorted(by: { $0.date > $1.date }).prefix(50) {
+            table.add([
+                request.moments.cell(
+                    news.date, link: request.link("transactions/\(news.transactionId.percentEncoded)")),
+                ConsoleCell(news.type), ConsoleCell(news.subtype ?? "—"),
+            ])
+        }
+        section.table = table
+        return section
     }
 
     private static func state(_ state: ControlAPI.SubscriptionPeriod.State) -> ConsoleCell {
@@ -406,7 +522,7 @@ enum SubscriptionPages {
     private static func words(_ step: ControlAPI.SubscriptionPeriod.Step) -> String {
         switch step {
         case .first: "First period"
-        case .again: "Bought again"
+        case .again: "Renewed"
         case .returned: "Came back"
         case .upgrade: "Upgrade"
         case .downgrade: "Downgrade"

@@ -73,12 +73,20 @@ struct ClockCommand: AsyncParsableCommand {
 
     struct Advance: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Move the time forward or back.", discussion: "  cornerstore clock advance -1h")
-        @Argument(help: "The span in w, d, h, m and s, such as 3d12h. A minus moves the time back.")
+            abstract: "Move the time forward or back.",
+            discussion: """
+                The command returns when everything that is due for subscriptions is done.
+
+                  cornerstore clock advance 1mo
+                  cornerstore clock advance -1h
+                """)
+        @Argument(help: "The span in y, mo, w, d, h, m and s, such as 1y or 3d12h. A minus moves the time back.")
         var span: Span
         @OptionGroup var options: Options
 
-        func run() async throws { try await options.change(.init(advance: span.milliseconds)) }
+        func run() async throws {
+            try await options.change(.init(advance: span.milliseconds, months: span.months == 0 ? nil : span.months))
+        }
     }
 
     struct Freeze: AsyncParsableCommand {

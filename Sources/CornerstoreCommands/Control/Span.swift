@@ -1,11 +1,14 @@
 import ArgumentParser
 
-/// A time span as a command-line argument, such as `3d12h`, `90m`, `1w`, `500ms` or `-2h`.
+/// A time span as a command-line argument, such as `1y6mo`, `3d12h`, `90m`, `1w`, `500ms` or `-2h`.
 struct Span: ExpressibleByArgument, Equatable {
+    /// The months of the calendar, whose length depends on where they begin. They come before the rest.
+    var months: Int64
     var milliseconds: Int64
 
-    private static let units: [(name: String, milliseconds: Int64)] = [
-        ("ms", 1), ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000),
+    private static let units: [(name: String, months: Int64, milliseconds: Int64)] = [
+        ("ms", 0, 1), ("y", 12, 0), ("mo", 1, 0), ("w", 0, 604_800_000), ("d", 0, 86_400_000), ("h", 0, 3_600_000),
+        ("m", 0, 60_000), ("s", 0, 1_000),
     ]
 
     private static let minus: Character = "\u{2212}"
@@ -27,7 +30,7 @@ struct Span: ExpressibleByArgument, Equatable {
         let isNegative = rest.first == "-" || rest.first == Self.minus
         if isNegative { rest = rest.dropFirst() }
         guard !rest.isEmpty else { return nil }
-        var sum: Int64 = 0
+        var (months, sum): (Int64, Int64) = (0, 0)
         while !rest.isEmpty {
             let digits = rest.prefix { ("0"..."9").contains($0) }
             rest = rest.dropFirst(digits.count)
@@ -37,10 +40,12 @@ struct Span: ExpressibleByArgument, Equatable {
             rest = rest.dropFirst(unit.name.count)
             let (product, tooLarge) = number.multipliedReportingOverflow(by: unit.milliseconds)
             let (total, overflow) = sum.addingReportingOverflow(product)
-            guard !tooLarge, !overflow else { return nil }
+            guard !tooLarge, !overflow, unit.months == 0 || number <= 1_000_000 else { return nil }
             sum = total
+            months += unit.months * number
+            guard months <= 100_000_000 else { return nil }
         }
-        milliseconds = isNegative ? -sum : sum
+        (self.months, milliseconds) = isNegative ? (-months, -sum) : (months, sum)
     }
 
     /// Returns the span as text with the largest units first, such as `3d12h`.

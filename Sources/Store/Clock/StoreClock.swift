@@ -1,4 +1,5 @@
 import Foundation
+import StoreWire
 import Synchronization
 
 /// The clock of one store.
@@ -65,6 +66,16 @@ public final class StoreClock: Sendable {
         let (instant, overflow) = self.milliseconds.addingReportingOverflow(milliseconds)
         guard !overflow else { throw StoreError(.invalidRequest, "The clock cannot move that far.") }
         try set(to: instant)
+    }
+
+    /// Advances the clock by months of the calendar, in which periods of subscriptions are reckoned. A negative number
+    /// sets it back.
+    /// - Throws: ``StoreError`` `invalid_request` when it would leave ``range``.
+    public func advance(months: Int64) throws {
+        guard months.magnitude <= 1200 else {
+            throw StoreError(.invalidRequest, "The clock cannot move that far.")
+        }
+        try set(to: SubscriptionPeriod(unit: .month, count: Int(months)).end(from: milliseconds))
     }
 
     /// Freezes the clock at its current time.

@@ -34,6 +34,7 @@ extension Store {
             try RestoredTransactions.delete(of: accountID, connection)
             try Promotions.delete(of: accountID, connection)
             try PriceIncreases.delete(of: accountID, connection)
+            try Subscriptions.delete(of: accountID, connection)
             let requests = try ItemRequest.deleteWaiting(of: accountID, connection)
             return (try ItemPurchases.delete(of: accountID, connection), requests)
         }

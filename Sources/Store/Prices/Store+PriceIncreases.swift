@@ -48,6 +48,7 @@ extension Store {
             throw StoreError(
                 .invalidRequest, "The new price must be above \(old.decimal) \(old.currency) and at most a million.")
         }
+        try await settleSubscriptions(of: account.accountID)
         let increase = PriceIncrease(
             accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
             newPrice: Money(milliunits: price, currency: old.currency), askedAt: clock.milliseconds)

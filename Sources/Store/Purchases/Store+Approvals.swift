@@ -169,15 +169,16 @@ extension Store {
         _ purchase: Purchase, transaction: Transaction, _ sale: Sale, reference: String, _ waiting: Waiting
     ) async throws -> PurchaseResponse {
         do {
-            try await database.write { connection in
+            try await database.write { [ids] connection in
                 guard
                     try Purchase.complete(
                         purchase.idempotencyKey, transaction.transactionID, sale.amount, reference: reference, waiting,
                         connection)
                 else { throw waiting.error }
                 try WaitingSubscription.delete(purchase.idempotencyKey, connection)
-                try Self.insert(transaction, sale, connection)
+                try Self.insert(transaction, sale, ids, connection)
             }
+            schedule.add(transaction.expiresDate.map { $0 - policy.lead })
         } catch is OwnedMeanwhile {
             // Keep the authorization: the purchase still waits, and its outcome decides whether the authorization is
             // used.

@@ -60,6 +60,7 @@ extension Store.Sale {
         amount = offer.price
         period = offer.firstPeriod
         promotionalOfferID = offer.offerID
+        subscription?.remainingOffer = offer.afterFirstPeriod
     }
 }
 
@@ -68,6 +69,12 @@ extension OfferDescription {
     var firstPeriod: SubscriptionPeriod {
         paymentMode == .payAsYouGo
             ? period : SubscriptionPeriod(unit: period.unit, count: period.count * numberOfPeriods)
+    }
+
+    /// The periods after the first payment, which are paid one by one; nil for none.
+    var afterFirstPeriod: Subscription.RemainingOffer? {
+        paymentMode == .payAsYouGo && numberOfPeriods > 1
+            ? Subscription.RemainingOffer(periods: numberOfPeriods - 1, period: period) : nil
     }
 
     /// Whether a day of the offer costs more than a day of the subscription. A month counts 30 days and a year 365.

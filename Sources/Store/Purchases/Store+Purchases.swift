@@ -72,6 +72,8 @@ extension Store {
         var lastInGroup: TransactionID?
         /// The promotional offer that was applied; nil for none.
         var promotionalOfferID: String?
+        /// How the sale continues the account's subscription; nil when the product is not one.
+        var subscription: SubscriptionTerms?
 
         /// Whether the customer agreed to the price. For a product that the account owns, both the price and zero are
         /// agreed.
@@ -193,12 +195,16 @@ extension Store {
         _ subscription: CatalogSubscription, to sale: inout Sale, app: CatalogApp, account: Account,
         storefront: Storefront
     ) async throws -> Bool {
+        try await settleSubscriptions(of: account.accountID)
         let now = clock.milliseconds
         let group = subscription.groupID
-        let earlier = try await database.read { connection in
-            try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter {
-                $0.subscriptionGroupID == group
-            }
+        let (earlier, known) = try await database.read { connection in
+            (
+                try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter {
+                    $0.subscriptionGroupID == group
+                },
+                try Subscriptions.find(of: account.accountID, in: app.bundleID, group: group, connection)
+            )
         }
         let productID = sale.product.productID
         if earlier.contains(where: { $0.productID == productID && $0.revokedAt == nil && ($0.expiresDate ?? 0) > now })
@@ -207,11 +213,13 @@ extension Store {
         }
         sale.lastInGroup = earlier.last?.transactionID
         sale.period = subscription.period
+        sale.subscription = SubscriptionTerms(after: known, at: now, group: group, ids: ids, policy: policy)
         // An account can use one introductory offer in each group.
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
             sale.period = introduction.firstPeriod
+            sale.subscription?.remainingOffer = introduction.afterFirstPeriod
         }
         return true
     }
@@ -276,9 +284,11 @@ extension Store {
         let transaction = self.transaction(sale, request, account)
         let purchase = Self.purchase(transaction, request, reference: reference)
         do {
-            return try await database.write { connection in
-                try Self.record(purchase, transaction, sale, request, account, connection)
+            let answer = try await database.write { [ids] connection in
+                try Self.record(purchase, transaction, sale, request, account, ids, connection)
             }
+            schedule.add(transaction.expiresDate.map { $0 - policy.lead })
+            return answer
         } catch is OwnedMeanwhile {
             // Keep the authorization under the key. The next decision determines whether it is used.
             return nil
@@ -297,11 +307,11 @@ extension Store {
     /// Records a paid purchase, unless its key already has an answer.
     static func record(
         _ purchase: Purchase, _ transaction: Transaction, _ sale: Sale, _ request: PurchaseRequest, _ account: Account,
-        _ connection: Connection
+        _ ids: TransactionIDs, _ connection: Connection
     ) throws -> PurchaseAnswer {
         guard try purchase.insert(connection) else { return try firstAnswer(request, account, connection) }
         try request.useNonce(connection)
-        try insert(transaction, sale, connection)
+        try insert(transaction, sale, ids, connection)
         return PurchaseAnswer(purchase, transaction: transaction)
     }
 
@@ -312,12 +322,12 @@ extension Store {
         let now = sale.period == nil ? clock.milliseconds : clock.milliseconds / 1000 * 1000
         return Transaction(
             accountID: account.accountID, transactionID: id,
-            originalTransactionID: sale.owned?.originalTransactionID ?? id,
+            originalTransactionID: sale.owned?.originalTransactionID ?? sale.subscription?.earlier?.id ?? id,
             bundleID: request.bundleID, productID: request.productID, itemID: sale.itemID, kind: sale.product.kind,
             quantity: request.quantity, price: sale.amount, storefront: account.storefront, purchaseDate: now,
-            originalPurchaseDate: sale.owned?.originalPurchaseDate ?? now,
+            originalPurchaseDate: sale.owned?.originalPurchaseDate ?? sale.subscription?.earlier?.date ?? now,
             expiresDate: sale.period.map { $0.end(from: now) },
-            webOrderLineItemID: sale.product.kind == .autoRenewableSubscription ? ids.next().rawValue : nil,
+            webOrderLineItemID: sale.subscription?.lineItemID,
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
             applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,
             revokedAt: nil,
@@ -327,7 +337,9 @@ extension Store {
     /// Inserts a sale's transaction into the ledger, with the ownership that it creates.
     /// - Throws: ``OwnedMeanwhile`` when, since the sale was planned, the product was bought or refunded, or the
     ///   account subscribed in the same group.
-    static func insert(_ transaction: Transaction, _ sale: Sale, _ connection: Connection) throws {
+    static func insert(
+        _ transaction: Transaction, _ sale: Sale, _ ids: TransactionIDs, _ connection: Connection
+    ) throws {
         if let groupID = transaction.subscriptionGroupID {
             let last = try Transactions.last(
                 of: transaction.accountID, in: transaction.bundleID, group: groupID, connection)
@@ -342,6 +354,7 @@ extension Store {
             guard isOwned else { throw OwnedMeanwhile() }
         }
         try transaction.insert(connection)
+        try sale.subscription?.record(transaction, ids, connection)
     }
 
     func storefront(of account: Account) throws -> Storefront {

@@ -43,7 +43,8 @@ extension Store {
 
     /// The transactions that the account's receipt contains now.
     func receiptTransactions(of accountID: AccountID, in bundleID: BundleID) async throws -> [Transaction] {
-        try await database.read { try Transactions.inReceipt(of: accountID, in: bundleID, $0) }
+        try await settleSubscriptions(of: accountID)
+        return try await database.read { try Transactions.inReceipt(of: accountID, in: bundleID, $0) }
     }
 
     private func app(_ request: AppReceiptRequest) throws -> AppRecord {

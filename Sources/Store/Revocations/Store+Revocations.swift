@@ -30,7 +30,7 @@ extension Store {
     ///   reached; ``DatabaseError``.
     public func refund(_ transactionID: TransactionID, reason: RevocationReason) async throws -> RefundedPurchase {
         let now = clock.milliseconds
-        let (refunded, payments, isNew) = try await database.write { connection in
+        let (refunded, payments, isNew) = try await database.write { [ids] connection in
             guard let found = try Transactions.find(transactionID, connection) else {
                 throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
             }
@@ -38,6 +38,12 @@ extension Store {
             if isNew {
                 if found.kind.isOwnedOnce { try Ownership.remove(found, connection) }
                 if found.kind != .consumable { try Revocations.insert(found, connection) }
+                if found.kind == .autoRenewableSubscription,
+                    var subscription = try Subscriptions.find(found.originalTransactionID, connection)
+                {
+                    let news = subscription.refunded(found.transactionID, at: now)
+                    try Subscriptions.save(subscription, news, numbers: ids, connection)
+                }
             }
             let transactions = try Transactions.revoked(with: found, connection)
             return (

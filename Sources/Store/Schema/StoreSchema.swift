@@ -127,6 +127,7 @@ public enum StoreSchema {
         itemRequests,
         itemSales,
         attempts,
+        subscriptions,
     ]
 }
 

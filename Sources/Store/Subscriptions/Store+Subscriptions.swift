@@ -51,6 +51,55 @@ extension Store {
     }
 }
 
+extension Store {
+    /// Returns an account's subscriptions, in the order of their first purchases, after everything that is due for them
+    /// is done.
+    /// - Throws: ``DatabaseError``.
+    public func subscriptions(of account: Account) async throws -> [Subscription] {
+        try await settleSubscriptions(of: account.accountID)
+        return try await database.read { try Subscriptions.all(of: account.accountID, $0) }
+    }
+
+    /// Returns the newest news of a subscription, the newest first.
+    /// - Parameter limit: the most pieces of news, 1 to 200.
+    /// - Throws: ``DatabaseError``.
+    public func news(of original: TransactionID, limit: Int = 50) async throws -> [SubscriptionNews] {
+        try await database.read { try SubscriptionFeed.newest(of: original, limit: min(max(limit, 1), 200), $0) }
+    }
+
+    /// Turns auto-renew on or off, as the customer does on Apple's page of subscriptions. Turning it off while a payment
+    /// is overdue ends the subscription at once.
+    /// - Parameter original: the first transaction of the subscription.
+    /// - Returns: the subscription in its new state. Nothing changes when auto-renew has that state already.
+    /// - Throws: ``StoreError`` `unknown_transaction`, or `wrong_state` when the subscription is over and auto-renew
+    ///   cannot be turned on; ``DatabaseError``.
+    public func setAutoRenew(_ isOn: Bool, of original: TransactionID) async throws -> Subscription {
+        let unknown = StoreError(.unknownTransaction, "No subscription has this original transaction identifier.")
+        guard let found = try await database.read({ try Subscriptions.find(original, $0) }) else { throw unknown }
+        try await settleSubscriptions(of: found.accountID)
+        let (now, policy, ids) = (clock.milliseconds, policy, ids)
+        let subscription = try await database.write { connection in
+            guard var subscription = try Subscriptions.find(original, connection) else { throw unknown }
+            let news: [SubscriptionNews]
+            if isOn {
+                guard let made = subscription.turnAutoRenewOn(at: now, policy: policy) else {
+                    throw StoreError(
+                        .wrongState,
+                        "The subscription is over or its payment is overdue. The customer has to buy again.")
+                }
+                news = made
+            } else {
+                news = subscription.turnAutoRenewOff(at: now)
+            }
+            if !news.isEmpty { try Subscriptions.save(subscription, news, numbers: ids, connection) }
+            return subscription
+        }
+        schedule.add(subscription.dueAt)
+        changed(.transactions)
+        return subscription
+    }
+}
+
 extension Transaction {
     fileprivate func isInGroup(of other: Transaction) -> Bool { subscriptionGroupID == other.subscriptionGroupID }
 }

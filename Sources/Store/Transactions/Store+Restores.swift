@@ -26,6 +26,7 @@ extension Store {
         let now = clock.milliseconds
         let ids = ids
         let accountID = account.accountID
+        try await settleSubscriptions(of: accountID)
         // Read one more than a page, to know whether another page follows.
         let found = try await database.read { connection in
             try Transactions.restorable(by: request, of: accountID, limit: StoreLimits.page + 1, connection)

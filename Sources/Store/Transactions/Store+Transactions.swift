@@ -7,6 +7,7 @@ extension Store {
     public func unfinishedTransactions(
         of account: Account, in bundleID: BundleID, after: TransactionID?
     ) async throws -> UnfinishedTransactionsResponse {
+        try await settleSubscriptions(of: account.accountID)
         let page = try await database.read { connection in
             try Transactions.unfinished(
                 of: account.accountID, in: bundleID, after: after, limit: StoreLimits.page + 1, connection)

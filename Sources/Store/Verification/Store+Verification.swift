@@ -127,13 +127,21 @@ extension Store {
         let ids = receipt.inApp.compactMap { $0.expiresDate == nil ? nil : TransactionID($0.transactionID) }
         let bundleID = BundleID(receipt.bundleID)
         guard let app = apps[bundleID] else { return nil }
-        let found = try await database.read { connection -> (Account, [Transaction])? in
+        if schedule.mayBeDue(at: clock.milliseconds),
+            let owner = try await database.read({ try Transactions.owner(ofOneOf: ids, in: bundleID, $0) })
+        {
+            try await settleSubscriptions(of: owner)
+        }
+        let found = try await database.read { connection -> (Account, [Transaction], [Subscription])? in
             guard let owner = try Transactions.owner(ofOneOf: ids, in: bundleID, connection),
                 let account = try Accounts.account(owner, connection)
             else { return nil }
-            return (account, try Transactions.inReceipt(of: owner, in: bundleID, connection))
+            return (
+                account, try Transactions.inReceipt(of: owner, in: bundleID, connection),
+                try Subscriptions.all(of: owner, in: bundleID, connection)
+            )
         }
-        guard let (account, transactions) = found else { return nil }
+        guard let (account, transactions, subscriptions) = found else { return nil }
         let bytes = try issuer.appReceipt(
             for: account, app: app, bundleVersion: receipt.applicationVersion,
             device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash),
@@ -143,27 +151,7 @@ extension Store {
         return AppReceiptResponse.Latest(
             purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases,
             receipt: bytes,
-            pendingRenewals: pendingRenewals(transactions))
-    }
-
-    /// One element for each subscription, with the last period's product and the renewal status.
-    private func pendingRenewals(_ transactions: [Transaction]) -> [PendingRenewal] {
-        var last: [TransactionID: Transaction] = [:]
-        for transaction in transactions where transaction.kind == .autoRenewableSubscription {
-            let known = last[transaction.originalTransactionID]
-            if (known?.expiresDate ?? .min) <= transaction.expiresDate ?? .min {
-                last[transaction.originalTransactionID] = transaction
-            }
-        }
-        let now = clock.milliseconds
-        return last.values.sorted { $0.transactionID < $1.transactionID }.map { transaction in
-            let isOver = (transaction.expiresDate ?? 0) <= now
-            return PendingRenewal(
-                autoRenewProductID: transaction.productID.rawValue, productID: transaction.productID.rawValue,
-                originalTransactionID: transaction.originalTransactionID.description,
-                autoRenewStatus: !isOver && transaction.revokedAt == nil,
-                expirationIntent: isOver ? .cancelled : nil, isInBillingRetryPeriod: isOver ? false : nil)
-        }
+            pendingRenewals: subscriptions.compactMap { PendingRenewal($0) })
     }
 
     // MARK: iOS 6 transaction receipts
@@ -206,13 +194,18 @@ extension Store {
     private func subscription(
         of transaction: Transaction, _ receipt: TransactionReceipt, app: AppRecord
     ) async throws -> TransactionReceiptResponse.Subscription {
-        let chain = try await database.read { connection in
-            try Transactions.lasting(of: transaction.accountID, in: transaction.bundleID, connection)
-                .filter { $0.originalTransactionID == transaction.originalTransactionID }
+        try await settleSubscriptions(of: transaction.accountID)
+        let (chain, subscription) = try await database.read { connection in
+            (
+                try Transactions.lasting(of: transaction.accountID, in: transaction.bundleID, connection)
+                    .filter { $0.originalTransactionID == transaction.originalTransactionID },
+                try Subscriptions.find(transaction.originalTransactionID, connection)
+            )
         }
         let last = chain.max { ($0.expiresDate ?? 0) < ($1.expiresDate ?? 0) } ?? transaction
         let isExpired = (last.expiresDate ?? 0) <= clock.milliseconds
         let goesOn = !isExpired && last.revokedAt == nil
+        let renewal = subscription.flatMap { PendingRenewal($0) }
         let vendor = receipt.uniqueVendorIdentifier.flatMap { UUID(uuidString: $0) }
         var latest = TransactionReceipt(
             last, app: app, bundleVersion: receipt.bundleVersion, vendor: vendor, environment: environment)
@@ -223,9 +216,11 @@ extension Store {
                 last, app: app, bundleVersion: receipt.bundleVersion, vendorIdentifier: vendor)
             : nil
         return TransactionReceiptResponse.Subscription(
-            latest: latest, isExpired: isExpired, latestReceipt: bytes, autoRenewStatus: goesOn,
-            autoRenewProductID: last.productID.rawValue, expirationIntent: isExpired ? .cancelled : nil,
-            isInBillingRetryPeriod: isExpired ? false : nil)
+            latest: latest, isExpired: isExpired, latestReceipt: bytes,
+            autoRenewStatus: renewal?.autoRenewStatus ?? false,
+            autoRenewProductID: renewal?.autoRenewProductID ?? last.productID.rawValue,
+            expirationIntent: isExpired ? renewal?.expirationIntent ?? .cancelled : nil,
+            isInBillingRetryPeriod: isExpired ? renewal?.isInBillingRetryPeriod ?? false : nil)
     }
 
     // MARK: Shared secrets and failures

@@ -249,6 +249,7 @@ public struct StoreApplication: Sendable {
             server(.production, protocolRouter(production), direct: directAnswers(production), ready),
             server(.storefront, try storefrontRouter(), ready),
             catalogReload,
+            SubscriptionSchedule(stores: [sandbox, production], logger: logger),
         ]
         if configuration.feed.isScheduled { services.append(FeedSchedule(desk: feeds, logger: logger)) }
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }

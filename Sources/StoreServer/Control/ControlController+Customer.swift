@@ -116,7 +116,7 @@ extension ControlController {
         return try .json(ControlAPI.PriceIncrease(increase), status: .created)
     }
 
-    private func account(_ email: String?, at store: Store) async throws -> Account {
+    func account(_ email: String?, at store: Store) async throws -> Account {
         guard let account = try await existing(email, at: store) else {
             throw StoreError(.invalidRequest, "“account” is missing. Give the account's e-mail address.")
         }

@@ -29,6 +29,60 @@ extension ControlController {
                     rows: page.rows.map { ControlAPI.SubscriptionPeriod($0, now: now) },
                     next: page.next?.description))
         }
+        on(router, .subscriptions(.sandbox, account: "")) { store, request, _ in
+            let account = try await account(request.query(.account), at: store)
+            var rows: [ControlAPI.Subscription] = []
+            for subscription in try await store.subscriptions(of: account) {
+                rows.append(try await Self.described(subscription, at: store))
+            }
+            return try .json(rows)
+        }
+        on(router, .changeSubscription(.sandbox, id: "")) { store, request, context in
+            let change = try await request.decodeJSON(ControlAPI.SubscriptionChange.self, upTo: Self.bodyLimit)
+            let id = try context.parameters.require("id")
+            guard let original = TransactionID(id) else {
+                throw StoreError(.unknownTransaction, "No subscription has this original transaction identifier.")
+            }
+            let subscription = try await store.setAutoRenew(change.willRenew, of: original)
+            context.note?.say(after: change.willRenew ? "renews" : "does not renew")
+            return try .json(try await Self.described(subscription, at: store))
+        }
+    }
+}
+
+extension ControlController {
+    private static func described(
+        _ subscription: Subscription, at store: Store
+    ) async throws -> ControlAPI.Subscription {
+        ControlAPI.Subscription(
+            subscription, news: try await store.news(of: subscription.originalTransactionID, limit: 20))
+    }
+}
+
+extension ControlAPI.Subscription {
+    init(_ subscription: Subscription, news: [SubscriptionNews]) {
+        let state: State =
+            switch subscription.state {
+            case .active: .active
+            case .gracePeriod: .gracePeriod
+            case .billingRetry: .billingRetry
+            case .expired: .expired
+            case .revoked: .revoked
+            }
+        self.init(
+            originalTransactionId: subscription.originalTransactionID.description,
+            bundleId: subscription.bundleID.rawValue, groupId: subscription.groupID.rawValue, state: state,
+            productId: subscription.productID.rawValue, transactionId: subscription.transactionID.description,
+            expiresDate: ControlAPI.text(subscription.expiresDate), willRenew: subscription.willRenew,
+            renewalProductId: subscription.renewalProductID.rawValue,
+            gracePeriodExpiresDate: subscription.graceEnds.map { ControlAPI.text($0) },
+            expirationIntent: subscription.expirationIntent?.rawValue,
+            dueDate: subscription.dueAt.map { ControlAPI.text($0) },
+            news: news.map {
+                ControlAPI.SubscriptionNews(
+                    type: $0.type.rawValue, subtype: $0.subtype?.rawValue, date: ControlAPI.text($0.date),
+                    transactionId: $0.transactionID.description)
+            })
     }
 }
 

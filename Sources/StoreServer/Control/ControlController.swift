@@ -97,6 +97,7 @@ struct ControlController: Sendable {
             if change.reset == true { clock.reset() }
             if let freeze = change.freeze { freeze ? clock.freeze() : clock.resume() }
             if let instant { try clock.set(to: instant) }
+            if let months = change.months { try clock.advance(months: months) }
             if let advance = change.advance { try clock.advance(by: advance) }
         }
         context.note?.say(before: before.words, after: clock(of: store).words)

@@ -1,0 +1,48 @@
+import StoreWire
+
+/// How an environment renews subscriptions.
+public struct RenewalPolicy: Sendable, Equatable {
+    /// How long before the end of a period the store charges the next one, in milliseconds. Apple charges up to a day
+    /// early in production.
+    public var lead: Int64
+    /// The days of the grace period after a payment that failed, 3, 16 or 28 at Apple; nil for none.
+    public var graceDays: Int?
+    /// The days after the end of a period on which the store tries to charge again.
+    public var retryDays: [Int]
+    /// The days after the end of a period until the store gives up. Apple documents 60.
+    public var lastRetryDay: Int
+    /// The renewals after which auto-renew goes off, 12 in Apple's sandbox; nil for no limit.
+    public var mostRenewals: Int?
+
+    /// Creates a policy.
+    public init(
+        lead: Int64, graceDays: Int? = nil, retryDays: [Int] = Self.usualRetryDays, lastRetryDay: Int = 60,
+        mostRenewals: Int? = nil
+    ) {
+        self.lead = lead
+        self.graceDays = graceDays
+        self.retryDays = retryDays
+        self.lastRetryDay = lastRetryDay
+        self.mostRenewals = mostRenewals
+    }
+
+    /// The usual days of further attempts. Apple does not publish its own.
+    public static let usualRetryDays = [1, 2, 4, 7, 10, 14, 19, 24, 30, 36, 42, 48, 54]
+
+    /// The usual policy of an environment: in production the store charges a day early; in the sandbox at the end of
+    /// the period, and a subscription renews twelve times.
+    public static func usual(_ environment: StoreEnvironment) -> RenewalPolicy {
+        environment == .production ? RenewalPolicy(lead: 86_400_000) : RenewalPolicy(lead: 0, mostRenewals: 12)
+    }
+
+    func graceEnd(after end: Int64) -> Int64? { graceDays.map { Self.day($0, after: end) } }
+
+    func retryEnd(after end: Int64) -> Int64 { Self.day(lastRetryDay, after: end) }
+
+    func retries(after end: Int64) -> [Int64] { retryDays.map { Self.day($0, after: end) } }
+
+    /// Days are those of Los Angeles, as for periods.
+    private static func day(_ count: Int, after end: Int64) -> Int64 {
+        SubscriptionPeriod(unit: .day, count: count).end(from: end)
+    }
+}

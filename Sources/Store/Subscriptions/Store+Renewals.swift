@@ -1,0 +1,226 @@
+import Crypto
+import Database
+import Foundation
+import StoreWire
+
+/// Scheduled work: renewals, further attempts to charge, and the ends of periods. Everything happens at its own due date
+/// by the store's clock, also when the clock has jumped over many of them.
+extension Store {
+    /// The most subscriptions that one database transaction settles.
+    static let mostSettledAtOnce = 500
+
+    /// Does everything that is due for all subscriptions, in the order of the due dates.
+    /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached; ``DatabaseError``. What was
+    ///   settled until then stays, and calling this again continues.
+    public func settleSubscriptions() async throws {
+        guard schedule.mayBeDue(at: clock.milliseconds) else { return }
+        try await schedule.line.run {
+            try await settle(nil)
+            try await schedule.update { try await database.read { try Subscriptions.nextDueDate($0) } }
+        }
+    }
+
+    /// Does everything that is due for one account, before a request sees its subscriptions. While the payment processor
+    /// cannot be reached, renewals stay due, and the request sees the subscriptions without them.
+    func settleSubscriptions(of accountID: AccountID) async throws {
+        guard schedule.mayBeDue(at: clock.milliseconds) else { return }
+        do { try await settle(accountID) } catch let error as StoreError where error.code == .unavailable {}
+    }
+
+    private func settle(_ accountID: AccountID?) async throws {
+        var hasChanged = false
+        defer { if hasChanged { changed(.transactions) } }
+        while true {
+            let now = clock.milliseconds
+            let due = try await database.read {
+                try Subscriptions.due(at: now, of: accountID, limit: Self.mostSettledAtOnce, $0)
+            }
+            guard !due.isEmpty else { return }
+            // A step can make something due before the next row's date. That comes first.
+            var horizon = Int64.max
+            var steps: [SubscriptionStep] = []
+            for subscription in due {
+                guard let date = subscription.dueAt, date <= horizon else { break }
+                let step = try await step(subscription, at: date)
+                horizon = min(horizon, step.after.dueAt ?? .max)
+                steps.append(step)
+            }
+            try await record(steps)
+            hasChanged = true
+        }
+    }
+
+    /// Decides what happens to a subscription at its due date, and charges a renewal. Nothing is recorded yet.
+    private func step(_ before: Subscription, at date: Int64) async throws -> SubscriptionStep {
+        var step = SubscriptionStep(before)
+        switch before.duty(policy) {
+        case nil: step.after.dueAt = nil
+        case .expire: step.news = step.after.expire(.cancelled, at: date)
+        case .giveUp: step.news = step.after.expire(.billingError, at: date)
+        case .endGracePeriod: step.news = step.after.gracePeriodEnded(at: date, policy: policy)
+        case .renew: try await renew(&step, at: date)
+        }
+        return step
+    }
+
+    private func renew(_ step: inout SubscriptionStep, at date: Int64) async throws {
+        let before = step.before
+        switch try await renewalTerms(of: before) {
+        case .failure(let obstacle):
+            // The obstacle can still go away until the period ends.
+            if date < before.expiresDate {
+                step.after.dueAt = before.expiresDate
+            } else {
+                step.news = step.after.expire(obstacle.intent, at: date)
+            }
+        case .success(let terms):
+            let key = Self.renewalKey(before)
+            step.key = key
+            let request = PurchaseRequest(
+                idempotencyKey: key, bundleID: before.bundleID, productID: terms.product.productID, quantity: 1,
+                applicationUsername: terms.last.applicationUsername, simulatesAskToBuy: false, agreedPrice: nil)
+            switch try await authorize(terms.amount, request, terms.account) {
+            case .declined:
+                step.news = step.after.chargeFailed(at: date, hasGrace: policy.graceDays != nil, policy: policy)
+            case .approved(let reference):
+                step.renew(terms, request, reference: reference, at: date, ids: ids, policy: policy)
+            }
+        }
+    }
+
+    /// What a renewal buys, and for how much.
+    struct RenewalTerms: Sendable {
+        var account: Account
+        var product: CatalogProduct
+        var subscription: CatalogSubscription
+        var amount: Money
+        /// The last period.
+        var last: Transaction
+        /// What is left of the last period's offer, if the renewal is another period of it.
+        var offer: Subscription.RemainingOffer?
+    }
+
+    /// Why a subscription cannot renew.
+    private enum RenewalObstacle: Error {
+        case notForSale, priceIncrease, other
+
+        var intent: Subscription.Intent {
+            switch self {
+            case .notForSale: .productUnavailable
+            case .priceIncrease: .priceIncrease
+            case .other: .other
+            }
+        }
+    }
+
+    private func renewalTerms(of subscription: Subscription) async throws -> Result<RenewalTerms, RenewalObstacle> {
+        let productID = subscription.renewalProductID
+        let (account, last, increase) = try await database.read { connection in
+            (
+                try Accounts.account(subscription.accountID, connection),
+                try Transactions.find(subscription.transactionID, connection),
+                try PriceIncreases.all(of: subscription.accountID, connection).first {
+                    $0.bundleID == subscription.bundleID && $0.productID == productID
+                }
+            )
+        }
+        guard let account, let last else { return .failure(.other) }
+        let storefront = try storefront(of: account)
+        guard let product = catalog.value.app(subscription.bundleID)?.product(productID),
+            let offered = product.subscription, offered.groupID == subscription.groupID,
+            let price = product.price(in: storefront)
+        else { return .failure(.notForSale) }
+        var terms = RenewalTerms(
+            account: account, product: product, subscription: offered, amount: price, last: last)
+        if let offer = subscription.remainingOffer, last.productID == productID, last.price.currency == price.currency {
+            terms.amount = last.price
+            terms.offer = offer
+        } else if let increase, increase.newPrice.currency == price.currency {
+            guard increase.answer == .accepted else { return .failure(.priceIncrease) }
+            terms.amount = increase.newPrice
+        }
+        return .success(terms)
+    }
+
+    /// The key of the payment of a subscription's next period. It is the same until the subscription changes, so that a
+    /// crash between the payment and its record charges nobody twice.
+    private static func renewalKey(_ subscription: Subscription) -> UUID {
+        var hash = SHA256()
+        for number in [subscription.originalTransactionID.rawValue, Int64(subscription.revision)] {
+            withUnsafeBytes(of: number.bigEndian) { hash.update(bufferPointer: $0) }
+        }
+        var bytes = Array(hash.finalize().prefix(16))
+        // RFC 9562: version 8, the variant of all.
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// Records the steps of subscriptions that nobody has changed meanwhile. The others stay due, and their payments are
+    /// voided.
+    private func record(_ steps: [SubscriptionStep]) async throws {
+        let ids = ids
+        let unused = try await database.write { connection in
+            var unused: [UUID] = []
+            for step in steps {
+                guard try Subscriptions.find(step.before.originalTransactionID, connection) == step.before,
+                    try step.purchase?.insert(connection) ?? true
+                else {
+                    // Another process may have recorded the same renewal under the key.
+                    if let key = step.key, try Purchase.find(key, connection) == nil { unused.append(key) }
+                    continue
+                }
+                try step.period?.insert(connection)
+                try Subscriptions.save(step.after, step.news, numbers: ids, connection)
+            }
+            return unused
+        }
+        for key in unused { await processor.void(key) }
+        for step in steps { schedule.add(step.after.dueAt) }
+    }
+}
+
+/// What happens to a subscription at one due date.
+private struct SubscriptionStep: Sendable {
+    let before: Subscription
+    var after: Subscription
+    var news: [SubscriptionNews] = []
+    /// The key under which the renewal was charged.
+    var key: UUID?
+    var period: Transaction?
+    var purchase: Purchase?
+
+    init(_ subscription: Subscription) {
+        before = subscription
+        after = subscription
+    }
+
+    mutating func renew(
+        _ terms: Store.RenewalTerms, _ request: PurchaseRequest, reference: String, at date: Int64, ids: TransactionIDs,
+        policy: RenewalPolicy
+    ) {
+        let start = before.nextStart(paidAt: date)
+        let end = (terms.offer?.period ?? terms.subscription.period).end(from: start)
+        let period = Transaction(
+            accountID: before.accountID, transactionID: ids.next(),
+            originalTransactionID: before.originalTransactionID, bundleID: before.bundleID,
+            productID: terms.product.productID, itemID: terms.product.itemID, kind: terms.product.kind, quantity: 1,
+            price: terms.amount, storefront: terms.account.storefront, purchaseDate: start,
+            originalPurchaseDate: before.originalPurchaseDate, expiresDate: end,
+            webOrderLineItemID: before.nextLineItemID, subscriptionGroupID: before.groupID,
+            offer: terms.offer == nil ? nil : terms.last.offer,
+            applicationUsername: terms.last.applicationUsername, idempotencyKey: request.idempotencyKey,
+            finishedAt: nil, revokedAt: nil, revocationReason: nil,
+            promotionalOfferID: terms.offer == nil ? nil : terms.last.promotionalOfferID)
+        self.period = period
+        purchase = Store.purchase(period, request, reference: reference)
+        purchase?.createdAt = date
+        news = after.renewed(
+            by: period, at: date, expires: end, nextLineItemID: ids.next().rawValue,
+            remainingOffer: terms.offer?.afterOnePeriod, policy: policy)
+    }
+}
+
+extension Subscription.RemainingOffer {
+    fileprivate var afterOnePeriod: Self? { periods > 1 ? Self(periods: periods - 1, period: period) : nil }
+}

@@ -1,0 +1,67 @@
+import StoreWire
+
+/// Something that happened to a subscription, in the words of App Store Server Notifications V2.
+public struct SubscriptionNews: Sendable, Equatable {
+    /// Apple's `notificationType`.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// The customer subscribed or resubscribed.
+        case subscribed = "SUBSCRIBED"
+        /// The customer changed the plan.
+        case renewalPreference = "DID_CHANGE_RENEWAL_PREF"
+        /// Auto-renew was turned off or on.
+        case renewalStatus = "DID_CHANGE_RENEWAL_STATUS"
+        /// The next period was paid.
+        case renewed = "DID_RENEW"
+        /// The next period could not be charged.
+        case failedToRenew = "DID_FAIL_TO_RENEW"
+        /// The grace period ended without a payment.
+        case gracePeriodExpired = "GRACE_PERIOD_EXPIRED"
+        /// The subscription ended.
+        case expired = "EXPIRED"
+        /// A period was refunded.
+        case refund = "REFUND"
+    }
+
+    /// Apple's `subtype`.
+    public enum Subtype: String, Sendable, CaseIterable {
+        /// The first purchase in the group.
+        case initialBuy = "INITIAL_BUY"
+        /// A purchase after the subscription was over.
+        case resubscribe = "RESUBSCRIBE"
+        /// A change of plan that begins at once.
+        case upgrade = "UPGRADE"
+        /// Auto-renew was turned on.
+        case autoRenewEnabled = "AUTO_RENEW_ENABLED"
+        /// Auto-renew was turned off.
+        case autoRenewDisabled = "AUTO_RENEW_DISABLED"
+        /// An overdue renewal was paid.
+        case billingRecovery = "BILLING_RECOVERY"
+        /// The customer keeps the access in a grace period.
+        case gracePeriod = "GRACE_PERIOD"
+        /// The customer had turned auto-renew off.
+        case voluntary = "VOLUNTARY"
+        /// The payment was not recovered.
+        case billingRetry = "BILLING_RETRY"
+        /// The customer did not agree to a higher price.
+        case priceIncrease = "PRICE_INCREASE"
+        /// The product could not be bought any longer.
+        case productNotForSale = "PRODUCT_NOT_FOR_SALE"
+    }
+
+    /// What happened.
+    public var type: Kind
+    /// Details of what happened; nil for none.
+    public var subtype: Subtype?
+    /// When it happened, in milliseconds since 1970 by the store's clock.
+    public var date: Int64
+    /// The transaction that it concerns: the last period's, or the refunded one.
+    public var transactionID: TransactionID
+
+    /// Creates a piece of news.
+    public init(type: Kind, subtype: Subtype? = nil, date: Int64, transactionID: TransactionID) {
+        self.type = type
+        self.subtype = subtype
+        self.date = date
+        self.transactionID = transactionID
+    }
+}

@@ -1,0 +1,130 @@
+import Database
+import StoreReceipts
+import StoreWire
+
+/// The table `subscriptions`: the state of each account's subscription in each group.
+enum Subscriptions {
+    private static let columns = """
+        original_transaction_id, account_id, bundle_id, subscription_group_id, original_purchase_date, state, product_id, \
+        transaction_id, expires_date, renewal_product_id, will_renew, next_line_item_id, renewals, offer_periods_left, \
+        offer_period_unit, offer_period_count, grace_ends, expiration_intent, due_at, revision
+        """
+
+    static func find(_ original: TransactionID, _ connection: Connection) throws -> Subscription? {
+        try connection.queryOne(
+            "SELECT \(columns) FROM subscriptions WHERE original_transaction_id = $1", [original.rawValue]
+        ).map { try Subscription($0) }
+    }
+
+    /// The subscription of an account in a group.
+    static func find(
+        of accountID: AccountID, in bundleID: BundleID, group: SubscriptionGroupID, _ connection: Connection
+    ) throws -> Subscription? {
+        try connection.queryOne(
+            """
+            SELECT \(columns) FROM subscriptions
+            WHERE account_id = $1 AND bundle_id = $2 AND subscription_group_id = $3
+            """, [accountID.rawValue, bundleID.rawValue, group.rawValue]
+        ).map { try Subscription($0) }
+    }
+
+    /// The subscriptions of an account, in an app or in all, in the order of their first purchases.
+    static func all(
+        of accountID: AccountID, in bundleID: BundleID? = nil, _ connection: Connection
+    ) throws -> [Subscription] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM subscriptions WHERE account_id = $1 AND (CAST($2 AS TEXT) IS NULL OR bundle_id = $2)
+            ORDER BY original_transaction_id
+            """, [accountID.rawValue, bundleID?.rawValue]
+        ).map { try Subscription($0) }
+    }
+
+    /// The subscriptions for which something is due, the earliest due date first.
+    /// - Parameter accountID: selects those of one account; nil for all.
+    static func due(
+        at date: Int64, of accountID: AccountID?, limit: Int, _ connection: Connection
+    ) throws -> [Subscription] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM subscriptions
+            WHERE due_at <= $1 \(accountID == nil ? "" : "AND account_id = $3")
+            ORDER BY due_at, original_transaction_id LIMIT $2
+            """, [date, limit] + (accountID.map { [$0.rawValue] } ?? [])
+        ).map { try Subscription($0) }
+    }
+
+    /// The earliest date on which something is due; nil for none.
+    static func nextDueDate(_ connection: Connection) throws -> Int64? {
+        try connection.queryOne("SELECT min(due_at) FROM subscriptions WHERE due_at IS NOT NULL", [])?.optionalInt64(0)
+    }
+
+    static func delete(of accountID: AccountID, _ connection: Connection) throws {
+        for subscription in try all(of: accountID, connection) {
+            try SubscriptionFeed.delete(of: subscription.originalTransactionID, connection)
+        }
+        try connection.execute("DELETE FROM subscriptions WHERE account_id = $1", [accountID.rawValue])
+    }
+
+    private static let saving = """
+        INSERT INTO subscriptions (\(columns))
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+        ON CONFLICT (original_transaction_id) DO UPDATE SET state = excluded.state, product_id = excluded.product_id,
+            transaction_id = excluded.transaction_id, expires_date = excluded.expires_date,
+            renewal_product_id = excluded.renewal_product_id, will_renew = excluded.will_renew,
+            next_line_item_id = excluded.next_line_item_id, renewals = excluded.renewals,
+            offer_periods_left = excluded.offer_periods_left,
+            offer_period_unit = excluded.offer_period_unit, offer_period_count = excluded.offer_period_count, grace_ends = excluded.grace_ends,
+            expiration_intent = excluded.expiration_intent, due_at = excluded.due_at,
+            revision = excluded.revision
+        """
+
+    /// Writes the subscription, and its news in their order.
+    /// - Parameter numbers: creates the news' numbers.
+    static func save(
+        _ subscription: Subscription, _ news: [SubscriptionNews], numbers: TransactionIDs, _ connection: Connection
+    ) throws {
+        let offer = subscription.remainingOffer
+        try connection.execute(
+            saving,
+            [
+                .integer(subscription.originalTransactionID.rawValue), .text(subscription.accountID.rawValue),
+                .text(subscription.bundleID.rawValue), .text(subscription.groupID.rawValue),
+                .integer(subscription.originalPurchaseDate), .text(subscription.state.rawValue),
+                .text(subscription.productID.rawValue), .integer(subscription.transactionID.rawValue),
+                .integer(subscription.expiresDate), .text(subscription.renewalProductID.rawValue),
+                .boolean(subscription.willRenew), .integer(subscription.nextLineItemID),
+                .integer(Int64(subscription.renewals)), SQLValue(offer.map { Int64($0.periods) }),
+                SQLValue(offer?.period.unit.rawValue), SQLValue(offer.map { Int64($0.period.count) }),
+                SQLValue(subscription.graceEnds), SQLValue(subscription.expirationIntent?.rawValue),
+                SQLValue(subscription.dueAt), .integer(Int64(subscription.revision + 1)),
+            ])
+        try SubscriptionFeed.add(news, of: subscription, numbers: numbers, connection)
+    }
+}
+
+extension Subscription {
+    fileprivate init(_ row: Row) throws {
+        guard let state = State(rawValue: try row.string(5)) else {
+            throw StoreError(.internalError, "A subscription is in a state that this program does not know.")
+        }
+        var offer: RemainingOffer?
+        if let periods = try row.optionalInt64(13), let count = try row.optionalInt64(15),
+            let unit = try row.optionalString(14).flatMap(SubscriptionPeriod.Unit.init(rawValue:))
+        {
+            offer = RemainingOffer(
+                periods: Int(periods), period: SubscriptionPeriod(unit: unit, count: Int(count)))
+        }
+        self.init(
+            accountID: AccountID(try row.string(1)), bundleID: BundleID(try row.string(2)),
+            groupID: SubscriptionGroupID(try row.string(3)),
+            originalTransactionID: TransactionID(rawValue: try row.int64(0)), originalPurchaseDate: try row.int64(4),
+            state: state, productID: ProductID(try row.string(6)),
+            transactionID: TransactionID(rawValue: try row.int64(7)), expiresDate: try row.int64(8),
+            renewalProductID: ProductID(try row.string(9)), willRenew: try row.bool(10),
+            nextLineItemID: try row.int64(11), renewals: try row.int(12), remainingOffer: offer,
+            graceEnds: try row.optionalInt64(16),
+            expirationIntent: try row.optionalInt64(17).flatMap(PendingRenewal.ExpirationIntent.init(rawValue:)),
+            dueAt: try row.optionalInt64(18), revision: try row.int(19))
+    }
+}

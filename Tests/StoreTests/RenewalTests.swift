@@ -1,0 +1,276 @@
+import Database
+import Foundation
+import StoreReceipts
+import StoreWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Subscriptions over a real ledger while the store's clock moves.
+@Suite("Renewals", .timeLimit(.minutes(1))) struct RenewalTests {
+    private static let day: Int64 = 86_400_000
+
+    private func news(_ test: TestStore, _ account: Account) async throws -> [String] {
+        var all: [String] = []
+        for subscription in try await test.store.subscriptions(of: account) {
+            all += try await test.store.news(of: subscription.originalTransactionID).reversed().map {
+                [$0.type.rawValue, $0.subtype?.rawValue].compactMap(\.self).joined(separator: "/")
+            }
+        }
+        return all
+    }
+
+    @Test(arguments: Backend.available) func aYearPassesAtOnceAndEachPeriodHasItsOwnDate(_ backend: Backend)
+        async throws
+    {
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("gym.monthly", by: account, username: "Ape-7")
+            try await test.store.changeClock { try $0.advance(by: 365 * Self.day) }
+            let ledger = try await test.ledger()
+            // The sandbox renews twelve times.
+            #expect(ledger.count == 13)
+            #expect(Set(ledger.map(\.originalTransactionID)) == [first.transactionID])
+            #expect(Set(ledger.map(\.originalPurchaseDate)) == [first.purchaseDate])
+            for (earlier, later) in zip(ledger, ledger.dropFirst()) {
+                #expect(later.purchaseDate == earlier.expiresDate && later.transactionID > earlier.transactionID)
+                #expect(
+                    later.expiresDate == SubscriptionPeriod(unit: .month, count: 1).end(from: later.purchaseDate))
+                #expect(try #require(later.webOrderLineItemID) > (try #require(earlier.webOrderLineItemID)))
+                #expect(later.price.milliunits == 9990 && later.applicationUsername == "Ape-7")
+            }
+            // The identifier of the second period was allocated with the first.
+            #expect(ledger[1].webOrderLineItemID == ledger[0].webOrderLineItemID.map { $0 + 1 })
+            #expect(processor.held.count == 13 && Set(processor.held.values) == [9990])
+            #expect(try await test.count("purchases") == 13)
+            try await test.store.changeClock { try $0.advance(by: 60 * Self.day) }
+            #expect(try await test.ledger().count == 13)
+            #expect(
+                try await news(test, account) == ["SUBSCRIBED/INITIAL_BUY"]
+                    + Array(repeating: "DID_RENEW", count: 12)
+                    + ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY"])
+            // Nothing is due any more, and nothing happens twice.
+            try await test.store.changeClock { try $0.advance(by: -400 * Self.day) }
+            try await test.store.changeClock { try $0.advance(by: 500 * Self.day) }
+            #expect(try await test.ledger().count == 13)
+            // The receipt has all periods, and the answer says why it ended.
+            let answer = try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
+            #expect(answer.latest.count == 13 && answer.pending.count == 1)
+            #expect(answer.pending.first?["expiration_intent"] as? String == "1")
+            #expect(answer.pending.first?["auto_renew_status"] as? String == "0")
+        }
+    }
+
+    @Test(arguments: Backend.available) func whoReturnsKeepsTheOriginalIdentifier(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("club.monthly", by: account)
+            let allocated = try #require(try await test.store.subscriptions(of: account).first?.nextLineItemID)
+            try await test.cancelSubscriptions(of: account)
+            try await test.store.changeClock { try $0.advance(by: 300 * Self.day) }
+            let back = try await test.buy("club.yearly", by: account)
+            #expect(back.originalTransactionID == first.transactionID)
+            #expect(back.originalPurchaseDate == first.purchaseDate && back.purchaseDate > first.purchaseDate)
+            #expect(try await test.ledger().last?.webOrderLineItemID == allocated)
+            #expect(try await test.ledger().last?.offer == nil)
+            // A change of plan during the period has an identifier of its own.
+            let allocatedNow = try #require(try await test.store.subscriptions(of: account).first?.nextLineItemID)
+            let changed = try await test.buy("club.monthly", by: account)
+            #expect(changed.originalTransactionID == first.transactionID)
+            #expect(try await test.ledger().last?.webOrderLineItemID != allocatedNow)
+            // Another group and another account have their own.
+            #expect(try await test.buy("gym.monthly", by: account).originalTransactionID != first.transactionID)
+            #expect(
+                try await news(test, account) == [
+                    "SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY",
+                    "SUBSCRIBED/RESUBSCRIBE", "DID_CHANGE_RENEWAL_PREF/UPGRADE", "SUBSCRIBED/INITIAL_BUY",
+                ])
+        }
+    }
+
+    @Test(arguments: Backend.available) func anOfferOfSeveralPeriodsIsFollowedByThePrice(_ backend: Backend)
+        async throws
+    {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            // Three months at 0.99, one by one.
+            try await test.buy("club.yearly", by: account)
+            try await test.store.changeClock { try $0.advance(by: 100 * Self.day) }
+            let ledger = try await test.ledger()
+            #expect(ledger.map(\.price.milliunits) == [990, 990, 990, 49_990])
+            #expect(ledger.map(\.offer) == [.introductory, .introductory, .introductory, nil])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aCardThatFailsIsTriedAgainAndRecovers(_ backend: Backend) async throws {
+        let declines = Mutex(false)
+        let processor = ScriptedProcessor { payment in
+            declines.withLock { $0 }
+                ? .declined(message: "The card is expired.") : .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("gym.monthly", by: account)
+            let end = try #require(first.expiresDate)
+            declines.withLock { $0 = true }
+            try await test.store.changeClock { try $0.set(to: end + 3 * Self.day) }
+            #expect(try await test.ledger().count == 1)
+            let receipt = try await test.appReceipt(account)
+            let overdue = try await test.verify(receipt, password: test.sharedSecret)
+            #expect(overdue.pending.first?["is_in_billing_retry_period"] as? String == "1")
+            #expect(overdue.pending.first?["expiration_intent"] as? String == "2")
+            #expect(overdue.pending.first?["auto_renew_status"] as? String == "1")
+            declines.withLock { $0 = false }
+            try await test.store.changeClock { try $0.set(to: end + 5 * Self.day) }
+            let ledger = try await test.ledger()
+            // The fourth day is one of the attempts. The cycle moves.
+            #expect(ledger.count == 2)
+            let recovered = try #require(ledger.last)
+            #expect(abs(recovered.purchaseDate - (end + 4 * Self.day)) <= 3_600_000)
+            #expect(
+                try await news(test, account) == [
+                    "SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW", "DID_RENEW/BILLING_RECOVERY",
+                ])
+            let answer = try await test.verify(receipt, password: test.sharedSecret)
+            #expect(
+                Set(answer.pending.first?.keys ?? [:].keys) == [
+                    "auto_renew_product_id", "original_transaction_id", "product_id", "auto_renew_status",
+                ])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aCrashBetweenPaymentAndRecordChargesOnce(_ backend: Backend) async throws {
+        struct Crash: Error {}
+        let crashes = Mutex(0)
+        let processor = ScriptedProcessor { payment in
+            let isCrash = crashes.withLock { left in
+                guard left > 0 else { return false }
+                left -= 1
+                return true
+            }
+            // The processor holds the amount, and the store never learns it.
+            if isCrash { throw Crash() }
+            return .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("gym.monthly", by: account)
+            crashes.withLock { $0 = 2 }
+            let end = try #require(first.expiresDate)
+            await #expect(throws: StoreError.self) { try await test.store.changeClock { try $0.set(to: end) } }
+            // A request is answered although the processor does not answer.
+            #expect(try await test.store.subscriptions(of: account).first?.state == .active)
+            try await test.store.settleSubscriptions()
+            #expect(try await test.ledger().count == 2)
+            let keys = processor.authorizations.dropFirst().map(\.idempotencyKey)
+            #expect(keys.count == 3 && Set(keys).count == 1 && processor.voids.isEmpty)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aChangeDuringTheChargeVoidsIt(_ backend: Backend) async throws {
+        let store = Mutex<(Store, TransactionID)?>(nil)
+        let processor = ScriptedProcessor { payment in
+            // The customer turns auto-renew off while the renewal is charged.
+            if let (store, original) = store.withLock({ state in
+                defer { state = nil }
+                return state
+            }) {
+                _ = try await store.cancelWithoutSettling(original)
+            }
+            return .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("gym.monthly", by: account)
+            store.withLock { $0 = (test.store, first.transactionID) }
+            try await test.store.changeClock { try $0.set(to: first.expiresDate ?? 0) }
+            #expect(try await test.ledger().count == 1)
+            #expect(processor.held.count == 1 && processor.voids.count == 1)
+            #expect(try await test.store.subscriptions(of: account).first?.state == .expired)
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatCannotRenewEndsWithItsReason(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let (ape, bob) = (try await test.account(), try await test.account("bob@example.com"))
+            try await test.buy("gym.monthly", by: ape)
+            try await test.buy("club.monthly", by: bob)
+            _ = try await test.store.increasePrice(of: "club.monthly", in: TestStore.bundleID, to: 9990, for: bob)
+            test.store.catalog.replace(
+                with: try TestStore.catalog { $0.replacing("productID: gym.monthly", with: "productID: gym.other") })
+            try await test.store.changeClock { try $0.advance(by: 40 * Self.day) }
+            #expect(try await news(test, ape).last == "EXPIRED/PRODUCT_NOT_FOR_SALE")
+            #expect(try await news(test, bob).last == "EXPIRED/PRICE_INCREASE")
+            #expect(try await test.ledger().count == 2)
+            #expect(
+                try await test.store.subscriptions(of: bob).first?.expirationIntent == .priceIncrease)
+        }
+    }
+
+    @Test(arguments: Backend.available) func whoAgreesPaysTheHigherPrice(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            try await test.buy("gym.monthly", by: account)
+            let made = try await test.store.increasePrice(
+                of: "gym.monthly", in: TestStore.bundleID, to: 12_990, for: account)
+            try await test.store.answerPriceIncrease(
+                PriceConsentRequest(
+                    bundleID: TestStore.bundleID, productID: "gym.monthly", newPrice: made.newPrice, accepts: true),
+                of: account)
+            try await test.store.changeClock { try $0.advance(by: 31 * Self.day) }
+            #expect(try await test.ledger().map(\.price.milliunits) == [9990, 12_990])
+        }
+    }
+
+    /// The store settles five hundred at once; what is due earlier comes first, whoever has it.
+    @Test(arguments: Backend.available) func thousandsAreSettledInTheOrderOfTheirDates(_ backend: Backend) async throws
+    {
+        try await backend.withStore { test async throws in
+            let accounts = 600
+            for number in 0..<accounts {
+                let account = try await test.account("ape-\(number)@example.com")
+                try await test.buy(number % 3 == 0 ? "club.weekly" : "gym.monthly", by: account)
+                test.clock.milliseconds += 1000
+            }
+            try await test.store.changeClock { try $0.advance(by: 40 * Self.day) }
+            let dates = try await test.database.read {
+                try $0.query("SELECT date FROM subscription_news WHERE type = 'DID_RENEW' ORDER BY number", [])
+                    .map { try $0.int64(0) }
+            }
+            #expect(dates.count > accounts && dates == dates.sorted())
+        }
+    }
+
+    @Test(arguments: Backend.available) func aProductionRenewalIsChargedADayEarly(_ backend: Backend) async throws {
+        try await backend.withStore(.production) { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("gym.monthly", by: account)
+            let end = try #require(first.expiresDate)
+            try await test.store.changeClock { try $0.set(to: end - Self.day) }
+            let ledger = try await test.ledger()
+            #expect(ledger.count == 2 && ledger.last?.purchaseDate == end)
+            // Turned off after the charge: the paid period still comes.
+            try await test.cancelSubscriptions(of: account)
+            try await test.store.changeClock { try $0.set(to: end + 15 * Self.day) }
+            #expect(try await test.store.subscriptions(of: account).first?.isActive(at: end + 15 * Self.day) == true)
+            try await test.store.changeClock { try $0.set(to: end + 40 * Self.day) }
+            #expect(try await test.ledger().count == 2)
+            #expect(try await test.store.subscriptions(of: account).first?.state == .expired)
+        }
+    }
+}
+
+extension Store {
+    /// Turns auto-renew off at once, as another process would.
+    fileprivate func cancelWithoutSettling(_ original: TransactionID) async throws {
+        let ids = ids
+        try await database.write { connection in
+            var subscription = try #require(try Subscriptions.find(original, connection))
+            let news = subscription.turnAutoRenewOff(at: subscription.expiresDate)
+            try Subscriptions.save(subscription, news, numbers: ids, connection)
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import StoreReceipts
+import StoreWire
+import Testing
+
+@testable import Store
+
+/// The state machine alone: what each event does in each state.
+@Suite(.timeLimit(.minutes(1))) struct SubscriptionStateTests {
+    private static let day: Int64 = 86_400_000
+    private static let end: Int64 = 200 * day
+    private let policy = RenewalPolicy(lead: 0, retryDays: [1, 5, 20], lastRetryDay: 30)
+    private let withGrace = RenewalPolicy(lead: 0, graceDays: 16, retryDays: [1, 5, 20], lastRetryDay: 30)
+
+    private func period(_ id: Int64, from start: Int64, product: ProductID = "club.monthly") -> Transaction {
+        Transaction(
+            accountID: AccountID("ape"), transactionID: TransactionID(rawValue: id),
+            originalTransactionID: TransactionID(rawValue: 1), bundleID: "com.example", productID: product, itemID: 1,
+            kind: .autoRenewableSubscription, quantity: 1, price: Money(milliunits: 990, currency: "USD"),
+            storefront: "USA", purchaseDate: start, originalPurchaseDate: Self.end - 30 * Self.day)
+    }
+
+    private func begun(_ policy: RenewalPolicy) -> Subscription {
+        Subscription(
+            period(1, from: Self.end - 30 * Self.day), group: "21000001", expires: Self.end, nextLineItemID: 2,
+            remainingOffer: nil, policy: policy)
+    }
+
+    private func words(_ news: [SubscriptionNews]) -> [String] {
+        news.map { [$0.type.rawValue, $0.subtype?.rawValue].compactMap(\.self).joined(separator: "/") }
+    }
+
+    @Test func aRenewalBeginsWhereTheLastPeriodEnded() {
+        var subscription = begun(policy)
+        #expect(subscription.dueAt == Self.end && subscription.duty(policy) == .renew)
+        #expect(subscription.nextStart(paidAt: Self.end) == Self.end)
+        let news = subscription.renewed(
+            by: period(2, from: Self.end), at: Self.end, expires: Self.end + 31 * Self.day, nextLineItemID: 3,
+            remainingOffer: nil, policy: policy)
+        #expect(words(news) == ["DID_RENEW"] && subscription.renewals == 1)
+        #expect(subscription.dueAt == Self.end + 31 * Self.day && subscription.nextLineItemID == 3)
+        #expect(subscription.isActive(at: Self.end + 31 * Self.day - 1))
+        #expect(!subscription.isActive(at: Self.end + 31 * Self.day))
+    }
+
+    @Test func aPaymentThatFailsBeforeTheEndIsNotNews() {
+        var early = policy
+        early.lead = Self.day
+        var subscription = begun(early)
+        #expect(subscription.dueAt == Self.end - Self.day)
+        #expect(subscription.chargeFailed(at: Self.end - Self.day, hasGrace: false, policy: early).isEmpty)
+        #expect(subscription.state == .active && subscription.dueAt == Self.end)
+    }
+
+    @Test func withoutGraceTheAccessEndsAndTheStoreTriesUntilItGivesUp() {
+        var subscription = begun(policy)
+        #expect(
+            words(subscription.chargeFailed(at: Self.end, hasGrace: false, policy: policy)) == ["DID_FAIL_TO_RENEW"])
+        #expect(subscription.state == .billingRetry && !subscription.isActive(at: Self.end))
+        var dates: [Int64] = []
+        while subscription.duty(policy) == .renew, let date = subscription.dueAt {
+            dates.append((date - Self.end) / Self.day)
+            #expect(subscription.chargeFailed(at: date, hasGrace: false, policy: policy).isEmpty)
+        }
+        #expect(dates == [1, 5, 20] && subscription.duty(policy) == .giveUp)
+        #expect(subscription.dueAt == Self.end + 30 * Self.day)
+        #expect(words(subscription.expire(.billingError, at: Self.end + 30 * Self.day)) == ["EXPIRED/BILLING_RETRY"])
+        #expect(subscription.dueAt == nil && subscription.duty(policy) == nil)
+        let element = PendingRenewal(subscription)
+        #expect(element?.expirationIntent == .billingError && element?.isInBillingRetryPeriod == false)
+        #expect(element?.autoRenewStatus == false)
+    }
+
+    @Test func aGracePeriodKeepsTheAccessAndTheCycle() {
+        var subscription = begun(withGrace)
+        let failed = subscription.chargeFailed(at: Self.end, hasGrace: true, policy: withGrace)
+        #expect(words(failed) == ["DID_FAIL_TO_RENEW/GRACE_PERIOD"] && subscription.state == .gracePeriod)
+        #expect(subscription.isActive(at: Self.end + 16 * Self.day - 1))
+        #expect(!subscription.isActive(at: Self.end + 16 * Self.day))
+        let element = PendingRenewal(subscription)
+        #expect(element?.isInBillingRetryPeriod == true && element?.autoRenewStatus == true)
+        #expect(element?.gracePeriodExpiresDate == ReceiptDate(milliseconds: Self.end + 16 * Self.day))
+        var recovered = subscription
+        #expect(recovered.nextStart(paidAt: Self.end + Self.day) == Self.end)
+        let news = recovered.renewed(
+            by: period(2, from: Self.end), at: Self.end + Self.day, expires: Self.end + 31 * Self.day,
+            nextLineItemID: 3, remainingOffer: nil, policy: withGrace)
+        #expect(words(news) == ["DID_RENEW/BILLING_RECOVERY"] && recovered.state == .active)
+        #expect(PendingRenewal(recovered)?.gracePeriodExpiresDate == nil)
+        // Not paid: the grace period ends between two attempts, and a later recovery moves the cycle.
+        _ = subscription.chargeFailed(at: Self.end + Self.day, hasGrace: true, policy: withGrace)
+        _ = subscription.chargeFailed(at: Self.end + 5 * Self.day, hasGrace: true, policy: withGrace)
+        #expect(subscription.dueAt == Self.end + 16 * Self.day && subscription.duty(withGrace) == .endGracePeriod)
+        let over = subscription.gracePeriodEnded(at: Self.end + 16 * Self.day, policy: withGrace)
+        #expect(words(over) == ["GRACE_PERIOD_EXPIRED"] && subscription.dueAt == Self.end + 20 * Self.day)
+        #expect(subscription.nextStart(paidAt: Self.end + 20 * Self.day + 999) == Self.end + 20 * Self.day)
+    }
+
+    @Test func autoRenewCanBeTurnedOffAndOnUntilTheEnd() {
+        var subscription = begun(policy)
+        #expect(words(subscription.turnAutoRenewOff(at: 1)) == ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
+        #expect(subscription.turnAutoRenewOff(at: 2).isEmpty)
+        #expect(subscription.isActive(at: Self.end - 1) && subscription.duty(policy) == .expire)
+        let on = subscription.turnAutoRenewOn(at: Self.end - 1, policy: policy)
+        #expect(on.map(words) == ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED"])
+        #expect(subscription.turnAutoRenewOn(at: Self.end - 1, policy: policy)?.isEmpty == true)
+        _ = subscription.turnAutoRenewOff(at: Self.end - 1)
+        #expect(words(subscription.expire(.cancelled, at: Self.end)) == ["EXPIRED/VOLUNTARY"])
+        #expect(subscription.turnAutoRenewOn(at: Self.end, policy: policy) == nil)
+        #expect(PendingRenewal(subscription)?.expirationIntent == .cancelled)
+    }
+
+    @Test(arguments: [false, true]) func aCancellationWithAnOverduePaymentEndsAtOnce(_ hasGrace: Bool) {
+        var subscription = begun(withGrace)
+        _ = subscription.chargeFailed(at: Self.end, hasGrace: hasGrace, policy: withGrace)
+        let news = subscription.turnAutoRenewOff(at: Self.end + 1)
+        #expect(words(news) == ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/BILLING_RETRY"])
+        #expect(subscription.state == .expired && subscription.dueAt == nil)
+        #expect(PendingRenewal(subscription) == nil)
+    }
+
+    @Test func theSandboxTurnsAutoRenewOff() {
+        var sandbox = policy
+        sandbox.mostRenewals = 1
+        var subscription = begun(sandbox)
+        _ = subscription.renewed(
+            by: period(2, from: Self.end), at: Self.end, expires: Self.end + Self.day, nextLineItemID: 3,
+            remainingOffer: nil, policy: sandbox)
+        #expect(subscription.duty(sandbox) == .expire)
+        let news = subscription.expire(.cancelled, at: Self.end + Self.day)
+        #expect(words(news) == ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY"])
+        // A purchase counts anew.
+        let again = subscription.bought(
+            period(3, from: Self.end + 2 * Self.day), expires: Self.end + 3 * Self.day, nextLineItemID: 4,
+            remainingOffer: nil, policy: sandbox)
+        #expect(words(again) == ["SUBSCRIBED/RESUBSCRIBE"] && subscription.duty(sandbox) == .renew)
+        #expect(subscription.originalTransactionID.rawValue == 1 && subscription.expirationIntent == nil)
+    }
+
+    @Test func anotherProductDuringAPeriodIsAChangeOfPlan() {
+        var subscription = begun(policy)
+        let news = subscription.bought(
+            period(2, from: Self.end - Self.day, product: "club.yearly"), expires: Self.end + 364 * Self.day,
+            nextLineItemID: 9, remainingOffer: nil, policy: policy)
+        #expect(words(news) == ["DID_CHANGE_RENEWAL_PREF/UPGRADE"] && subscription.renewalProductID == "club.yearly")
+    }
+
+    @Test func onlyTheLastPeriodsRefundEndsTheSubscription() {
+        var subscription = begun(policy)
+        _ = subscription.renewed(
+            by: period(2, from: Self.end), at: Self.end, expires: Self.end + 31 * Self.day, nextLineItemID: 3,
+            remainingOffer: nil, policy: policy)
+        #expect(words(subscription.refunded(TransactionID(rawValue: 1), at: Self.end + 1)) == ["REFUND"])
+        #expect(subscription.state == .active && subscription.willRenew)
+        let last = subscription.refunded(TransactionID(rawValue: 2), at: Self.end + 2)
+        #expect(words(last) == ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
+        #expect(subscription.state == .revoked && subscription.dueAt == nil)
+        #expect(!subscription.isActive(at: Self.end + 3))
+        #expect(PendingRenewal(subscription)?.expirationIntent == nil)
+    }
+}
