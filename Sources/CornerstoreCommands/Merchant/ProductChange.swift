@@ -104,7 +104,8 @@ struct ProductChange: ParsableArguments {
 
     /// Returns a lifetime in seconds; nil when the text is not a positive number of whole seconds.
     private static func lifetime(_ text: String) -> Int64? {
-        guard let span = Span(argument: text), span.months == 0, span.milliseconds > 0, span.milliseconds % 1_000 == 0 else { return nil }
+        guard let span = Span(argument: text), span.months == 0, span.milliseconds > 0, span.milliseconds % 1_000 == 0
+        else { return nil }
         return span.milliseconds / 1_000
     }
 }

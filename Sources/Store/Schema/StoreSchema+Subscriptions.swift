@@ -3,8 +3,8 @@ import Database
 extension StoreSchema {
     /// The subscriptions and their news.
     ///
-    /// Subscriptions of older versions were sold for one period. They end with it: their rows do not renew, and the next
-    /// purchase in the group continues the identifiers of the last one.
+    /// Subscriptions of older versions were sold for one period. They end with it: their rows do not renew, and the
+    /// next purchase in the group continues the identifiers of the last one.
     static let subscriptions = Migration(
         13, "subscriptions",
         [

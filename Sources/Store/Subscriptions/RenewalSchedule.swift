@@ -25,8 +25,8 @@ final class RenewalSchedule: Sendable {
         }
     }
 
-    /// Replaces the earliest due date by the one that `ask` finds in the database. A date that is added meanwhile counts
-    /// as well.
+    /// Replaces the earliest due date by the one that `ask` finds in the database. A date that is added meanwhile
+    /// counts as well.
     func update(_ ask: () async throws -> Int64?) async rethrows {
         let additions = state.withLock { $0.additions }
         let found = try await ask() ?? .max

@@ -3,8 +3,8 @@ import Database
 import Foundation
 import StoreWire
 
-/// Scheduled work: renewals, further attempts to charge, and the ends of periods. Everything happens at its own due date
-/// by the store's clock, also when the clock has jumped over many of them.
+/// Scheduled work: renewals, further attempts to charge, and the ends of periods. Everything happens at its own due
+/// date by the store's clock, also when the clock has jumped over many of them.
 extension Store {
     /// The most subscriptions that one database transaction settles.
     static let mostSettledAtOnce = 500
@@ -20,8 +20,8 @@ extension Store {
         }
     }
 
-    /// Does everything that is due for one account, before a request sees its subscriptions. While the payment processor
-    /// cannot be reached, renewals stay due, and the request sees the subscriptions without them.
+    /// Does everything that is due for one account, before a request sees its subscriptions. While the payment
+    /// processor cannot be reached, renewals stay due, and the request sees the subscriptions without them.
     func settleSubscriptions(of accountID: AccountID) async throws {
         guard schedule.mayBeDue(at: clock.milliseconds) else { return }
         do { try await settle(accountID) } catch let error as StoreError where error.code == .unavailable {}
@@ -156,8 +156,8 @@ extension Store {
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// Records the steps of subscriptions that nobody has changed meanwhile. The others stay due, and their payments are
-    /// voided.
+    /// Records the steps of subscriptions that nobody has changed meanwhile. The others stay due, and their payments
+    /// are voided.
     private func record(_ steps: [SubscriptionStep]) async throws {
         let ids = ids
         let unused = try await database.write { connection in

@@ -67,8 +67,8 @@ extension Store {
         try await database.read { try SubscriptionFeed.newest(of: original, limit: min(max(limit, 1), 200), $0) }
     }
 
-    /// Turns auto-renew on or off, as the customer does on Apple's page of subscriptions. Turning it off while a payment
-    /// is overdue ends the subscription at once.
+    /// Turns auto-renew on or off, as the customer does on Apple's page of subscriptions. Turning it off while a
+    /// payment is overdue ends the subscription at once.
     /// - Parameter original: the first transaction of the subscription.
     /// - Returns: the subscription in its new state. Nothing changes when auto-renew has that state already.
     /// - Throws: ``StoreError`` `unknown_transaction`, or `wrong_state` when the subscription is over and auto-renew

@@ -3,7 +3,8 @@ import StoreWire
 
 /// A customer's subscription of one group, from its first purchase on, over lapses and changes of plan.
 ///
-/// This is a pure state machine. Its methods take the date of an event and what the event brought, such as a period that
+/// This is a pure state machine. Its methods take the date of an event and what the event brought, such as a period
+/// that
 /// was paid, and return the news for the merchant. It knows no clock and no database. Dates are milliseconds since 1970
 /// by the store's clock.
 ///
