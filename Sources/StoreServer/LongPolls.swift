@@ -1,3 +1,4 @@
+import ServiceLifecycle
 import Synchronization
 
 /// Lets requests wait for an event that a key names (long polling).
@@ -12,16 +13,18 @@ final class LongPolls: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits until ``release(_:)`` names the key, `time` has passed, or the task is cancelled.
+    /// Waits until ``release(_:)`` names the key, `time` has passed, the task is cancelled, or the server shuts down.
     /// - Parameter isPending: whether there is still something to wait for. It runs under this object's lock, so the
     ///   caller must not hold a lock that it takes while it calls this object.
     func wait(for key: String, upTo time: Duration, while isPending: @escaping @Sendable () -> Bool) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.released(key, isPending) }
-            group.addTask { try? await Task.sleep(for: time) }
-            // The first task to end cancels the other.
-            await group.next()
-            group.cancelAll()
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.released(key, isPending) }
+                group.addTask { try? await Task.sleep(for: time) }
+                // The first task to end cancels the other.
+                await group.next()
+                group.cancelAll()
+            }
         }
     }
 

@@ -247,7 +247,7 @@ def test_an_upload_goes_on_where_it_stopped(browser, fresh, tmp_path):
         assert_fit(page)
 
 
-def test_a_month_on_a_subscription_has_ended(browser, fresh):
+def test_a_month_on_a_subscription_has_renewed_and_ends_without_auto_renew(browser, fresh):
     with people(browser, fresh, Pointer) as hands:
         page = hands.page
         page.goto("/sandbox/buy")
@@ -265,9 +265,27 @@ def test_a_month_on_a_subscription_has_ended(browser, fresh):
         hands.press(page.get_by_role("button", name="Move the clock forward by 1 week"))
         expect(page.locator(".clock.moved")).to_contain_text("+37 d")
         hands.go("Overview")
-        expect(number(page, "Purchases, 30 days")).to_have_text("0")
+        expect(number(page, "Purchases, 30 days")).to_have_text("1")
         page.goto(transaction)
         expect(expires).to_contain_text(re.compile("[0-9]+ (d|h) ago"))
+
+        # The period that followed is paid. Without auto-renew there is no third.
+        hands.go("Subscriptions")
+        hands.press(page.locator("#subscribers tbody a").first)
+        subscriber = page.url.split("?")[0]
+        expect(page.locator("#state tbody")).to_contain_text("Active")
+        expect(page.locator("#periods tbody tr")).to_have_count(2)
+        expect(page.locator("#news tbody tr").first).to_contain_text("DID_RENEW")
+        hands.press(page.get_by_role("button", name="Turn auto-renew off"))
+        expect(page.get_by_text("Auto-renew is off.")).to_be_visible()
+        expect(page.get_by_role("button", name="Turn auto-renew on")).to_be_visible()
+        hands.press(page.locator("a.clock"))
+        hands.press(page.get_by_role("button", name="Move the clock forward by 1 month"))
+        expect(page.locator(".clock.moved")).to_contain_text("+2 months")
+        page.goto(subscriber)
+        expect(page.locator("#state tbody")).to_contain_text("auto-renew was off")
+        expect(page.locator("#news tbody tr").first).to_contain_text("VOLUNTARY")
+        expect(page.locator("#periods tbody tr")).to_have_count(2)
 
         hands.press(page.locator("a.clock"))
         hands.press(page.get_by_role("button", name="Stop the clock"))

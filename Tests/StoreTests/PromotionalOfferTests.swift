@@ -86,8 +86,8 @@ private struct OfferSigner {
     func aSignedOfferIsSoldAtItsPriceForItsPeriod(_ backend: Backend, _ sold: (String, Int64, Int64)) async throws {
         try await backend.withStore { test async throws in
             let account = try await lapsed(test)
-            // From 11 February 2026: one month is 28 days, two are 59. The clocks change on 8 March, so both are an hour
-            // shorter.
+            // From 11 February 2026: one month is 28 days, two are 59. The clocks change on 8 March, so both are an
+            // hour shorter.
             let offer = try signer.offer(sold.0, username: "Ape-7", at: test.clock.milliseconds)
             let response = try await test.store.purchase(
                 request(test, offer, username: "Ape-7", agreed: sold.1), by: account)

@@ -4,9 +4,8 @@ import StoreWire
 /// A customer's subscription of one group, from its first purchase on, over lapses and changes of plan.
 ///
 /// This is a pure state machine. Its methods take the date of an event and what the event brought, such as a period
-/// that
-/// was paid, and return the news for the merchant. It knows no clock and no database. Dates are milliseconds since 1970
-/// by the store's clock.
+/// that was paid, and return the news for the merchant. It knows no clock and no database. Dates are milliseconds since
+/// 1970 by the store's clock.
 ///
 /// The states, identifiers and dates are those that Apple documents or that real receipts and notifications show.
 public struct Subscription: Sendable, Equatable {
@@ -212,7 +211,8 @@ extension Subscription {
         return (policy.retries(after: expiresDate) + ends).filter { $0 > date && $0 <= end }.min() ?? max(end, date)
     }
 
-    /// The subscription ends at a date for a reason. In the sandbox, auto-renew is turned off first after many renewals.
+    /// The subscription ends at a date for a reason. In the sandbox, auto-renew is turned off first after many
+    /// renewals.
     mutating func expire(_ intent: Intent, at date: Int64) -> [SubscriptionNews] {
         var all: [SubscriptionNews] = []
         if intent == .cancelled, willRenew { all.append(news(.renewalStatus, .autoRenewDisabled, date)) }
