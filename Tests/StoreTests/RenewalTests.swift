@@ -59,6 +59,8 @@ import Testing
             // The receipt has all periods, and the answer says why it ended.
             let answer = try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
             #expect(answer.latest.count == 13 && answer.pending.count == 1)
+            let ends = answer.latest.compactMap { Int64($0["expires_date_ms"] as? String ?? "") }
+            #expect(ends.count == 13 && ends == ends.sorted(by: >))
             #expect(answer.pending.first?["expiration_intent"] as? String == "1")
             #expect(answer.pending.first?["auto_renew_status"] as? String == "0")
         }
@@ -259,6 +261,40 @@ import Testing
             try await test.store.changeClock { try $0.set(to: end + 40 * Self.day) }
             #expect(try await test.ledger().count == 2)
             #expect(try await test.store.subscriptions(of: account).first?.state == .expired)
+        }
+    }
+
+    /// Older versions sold one period, and gave each purchase an original identifier of its own.
+    @Test(arguments: Backend.available) func periodsOfOlderVersionsEndAndAreContinued(_ backend: Backend) async throws {
+        try await backend.withLocation { location async throws in
+            let before = try await Database.open(
+                location, migrations: Array(StoreSchema.migrations.prefix(12)), logger: .silent)
+            try await before.write { connection in
+                for (id, account, group, revoked) in [
+                    (101, "ape", "club", nil), (102, "ape", "club", nil), (103, "ape", "gym", nil),
+                    (104, "bob", "club", 900),
+                ] as [(Int64, String, String, Int64?)] {
+                    try connection.execute(
+                        """
+                        INSERT INTO transactions (account_id, transaction_id, original_transaction_id, bundle_id,
+                            product_id, item_id, kind, quantity, price, currency, storefront, purchase_date,
+                            original_purchase_date, expires_date, web_order_line_item_id, subscription_group_id,
+                            revoked_at)
+                        VALUES ($1, $2, $2, 'com.example', $3, 1, 'autoRenewableSubscription', 1, 990, 'USD', 'USA',
+                            500, 500, 1000, $4, $3, $5)
+                        """, [account, id, group, id + 1000, revoked])
+                }
+            }
+            await before.close()
+            let after = try await Database.open(location, migrations: StoreSchema.migrations, logger: .silent)
+            let found = try await after.read { connection in
+                try ["ape", "bob"].flatMap { try Subscriptions.all(of: AccountID($0), connection) }
+            }
+            #expect(found.map(\.originalTransactionID.rawValue) == [102, 103, 104])
+            #expect(found.map(\.state) == [.active, .active, .revoked] && !found.contains(where: \.willRenew))
+            #expect(found.map(\.dueAt) == [1000, 1000, nil] && found.map(\.nextLineItemID) == [1103, 1104, 1105])
+            #expect(found.first?.duty(RenewalPolicy(lead: 0)) == .expire)
+            await after.close()
         }
     }
 }

@@ -147,7 +147,12 @@ extension Store {
             device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash),
             transactions: transactions,
             at: clock.milliseconds)
-        let purchases = transactions.map { PurchaseInformation($0) }
+        // Apple lists the last to expire first, since 2020.
+        let purchases = transactions.sorted {
+            ($0.expiresDate ?? $0.purchaseDate, $0.transactionID) > (
+                $1.expiresDate ?? $1.purchaseDate, $1.transactionID
+            )
+        }.map { PurchaseInformation($0) }
         return AppReceiptResponse.Latest(
             purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases,
             receipt: bytes,
