@@ -32,8 +32,9 @@ extension Store {
         defer { if hasChanged { changed(.transactions) } }
         while true {
             let now = clock.milliseconds
-            let due = try await database.read {
-                try Subscriptions.due(at: now, of: accountID, limit: Self.mostSettledAtOnce, $0)
+            let due = try await database.read { connection in
+                try accountID.map { try Subscriptions.due(at: now, of: $0, connection) }
+                    ?? Subscriptions.due(at: now, limit: Self.mostSettledAtOnce, connection)
             }
             guard !due.isEmpty else { return }
             // A step can make something due before the next row's date. That comes first.

@@ -41,17 +41,19 @@ enum Subscriptions {
     }
 
     /// The subscriptions for which something is due, the earliest due date first.
-    /// - Parameter accountID: selects those of one account; nil for all.
-    static func due(
-        at date: Int64, of accountID: AccountID?, limit: Int, _ connection: Connection
-    ) throws -> [Subscription] {
+    static func due(at date: Int64, limit: Int, _ connection: Connection) throws -> [Subscription] {
         try connection.query(
             """
-            SELECT \(columns) FROM subscriptions
-            WHERE due_at <= $1 \(accountID == nil ? "" : "AND account_id = $3")
+            SELECT \(columns) FROM subscriptions WHERE due_at <= $1
             ORDER BY due_at, original_transaction_id LIMIT $2
-            """, [date, limit] + (accountID.map { [$0.rawValue] } ?? [])
+            """, [date, limit]
         ).map { try Subscription($0) }
+    }
+
+    /// An account's subscriptions for which something is due, the earliest due date first.
+    static func due(at date: Int64, of accountID: AccountID, _ connection: Connection) throws -> [Subscription] {
+        try all(of: accountID, connection).filter { $0.dueAt.map { $0 <= date } ?? false }
+            .sorted { ($0.dueAt ?? 0) < ($1.dueAt ?? 0) }
     }
 
     /// The earliest date on which something is due; nil for none.
