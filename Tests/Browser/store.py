@@ -153,9 +153,10 @@ class Customer:
         """Opens an item's page for this account and returns its description, with the page's address in `url`."""
         return request("POST", self._device + "/visits", {"item": item}, self._token)
 
-    def state(self, visit):
-        """How a visit went: open, bought or closed."""
-        return request("GET", f"{self._device}/visits/{visit['id']}", token=self._token)["state"]
+    def state(self, visit, wait=0):
+        """How a visit went: open, bought or closed. The answer comes when it is no longer open, or after `wait`
+        seconds."""
+        return request("GET", f"{self._device}/visits/{visit['id']}?wait={wait}", token=self._token)["state"]
 
     def buy(self, item):
         """Buys an item without a page."""

@@ -1,9 +1,10 @@
 """What people do on the pages that apps open for their customers, with and without JavaScript."""
 
+import concurrent.futures
 import re
 
 from playwright.sync_api import expect
-from store import ALBUM, BOOK, FILM, FILTERS, MARKUP, SONG
+from store import ALBUM, BOOK, FILM, FILTERS, MARKUP, SONG, running
 
 
 def test_an_item_is_bought_and_reviewed(page, store):
@@ -121,3 +122,14 @@ def test_hostile_text_stays_text(page, store):
     page.goto(visit["url"])
     page.get_by_role("button", name="Remove your review").click()
     expect(page.locator(".review")).to_have_count(0)
+
+
+def test_an_open_page_does_not_keep_the_store_from_stopping():
+    with running() as store, concurrent.futures.ThreadPoolExecutor() as pool:
+        customer = store.customer()
+        visit = customer.visit(SONG)
+        waiting = pool.submit(customer.state, visit, wait=20)
+        # Until its answer the store has also got the other request.
+        assert customer.state(visit, wait=1) == "open" and not waiting.done()
+        assert store.halt() < 8
+        assert waiting.result() == "open"
