@@ -9,6 +9,8 @@ import StoreWire
 struct Ledger: Sendable {
     var accounts: Int
     var transactions: Int
+    /// When all subscriptions renew, in milliseconds since 1970; nil for subscriptions that have ended.
+    var renewalDate: Int64?
     /// Whether each account's first purchase is a month of a subscription, the rest being consumables.
     private static let perStatement = 500
     private static let firstID: Int64 = 2_000_000_000_010_000
@@ -67,15 +69,23 @@ struct Ledger: Sendable {
         let isSubscription = number < accounts
         // As the device makes its keys, one a second.
         let made = Date(timeIntervalSince1970: Double(Self.date) / 1000 - Double(transactions - number))
+        try Self.insertTransaction(number, account, isSubscription, made, connection)
+        if isSubscription { try Self.insertSubscription(number, renewalDate, connection) }
+    }
+
+    /// Writes the rows of a purchase.
+    static func insertTransaction(
+        _ number: Int, _ account: Int, _ isSubscription: Bool, _ made: Date, _ connection: Connection
+    ) throws {
         let key = UUID(timeOrdered: made, chance: UUID()).uuidString
         let product = "\(SampleReceipts.bundleID).\(isSubscription ? "monthly" : "credit")"
-        let id = Self.firstID + Int64(number)
+        let id = firstID + Int64(number)
         try connection.execute(
             """
             INSERT INTO purchases (idempotency_key, account_id, bundle_id, product_id, quantity, state, transaction_id, amount,
                 currency, payment_reference, created_at)
             VALUES ($1, $2, $3, $4, 1, 'purchased', $5, 990, 'USD', 'bench', $6)
-            """, [key, Self.accountID(account), SampleReceipts.bundleID, product, id, Self.date])
+            """, [key, accountID(account), SampleReceipts.bundleID, product, id, date])
         try connection.execute(
             """
             INSERT INTO transactions (account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind,
@@ -84,12 +94,35 @@ struct Ledger: Sendable {
             VALUES ($1, $2, $2, $3, $4, 1, $5, 1, 990, 'USD', 'USA', $6, $6, $7, $8, $9, $10, $6)
             """,
             [
-                Self.accountID(account), id, SampleReceipts.bundleID, product,
+                accountID(account), id, SampleReceipts.bundleID, product,
                 isSubscription ? ProductKind.autoRenewableSubscription.rawValue : ProductKind.consumable.rawValue,
-                Self.date,
-                isSubscription ? Self.date + 30 * 86_400_000 : nil as Int64?, isSubscription ? id : nil as Int64?,
+                date,
+                isSubscription ? date + 30 * 86_400_000 : nil as Int64?, isSubscription ? id : nil as Int64?,
                 isSubscription ? "BE9C0003" : nil as String?, key,
             ])
+    }
+
+    /// Writes the row of a subscription, as a renewal does, and one piece of news.
+    static func insertSubscription(_ number: Int, _ renewalDate: Int64?, _ connection: Connection) throws {
+        let id = firstID + Int64(number)
+        let product = "\(SampleReceipts.bundleID).monthly"
+        try connection.execute(
+            """
+            INSERT INTO subscriptions (original_transaction_id, account_id, bundle_id, subscription_group_id,
+                original_purchase_date, state, product_id, transaction_id, expires_date, renewal_product_id, will_renew,
+                next_line_item_id, renewals, due_at, revision)
+            VALUES ($1, $2, $3, 'BE9C0003', $4, $5, $6, $1, $7, $6, $8, $1, 0, $9, 1)
+            """,
+            [
+                id, accountID(number), SampleReceipts.bundleID, date, renewalDate == nil ? "expired" : "active",
+                product,
+                renewalDate ?? date, renewalDate != nil, renewalDate,
+            ])
+        try connection.execute(
+            """
+            INSERT INTO subscription_news (number, original_transaction_id, type, subtype, date, transaction_id)
+            VALUES ($1, $1, 'SUBSCRIBED', 'INITIAL_BUY', $2, $1)
+            """, [id, date])
     }
 
     private static func accountID(_ number: Int) -> String {
