@@ -110,9 +110,9 @@ public final class BookChaptersApp {
         case .restored: if options.action == .ask { say("Everything bought before is on its way, or here.") }
         case .failed(let text):
             hasFailed = true
-            say(text)
+            say(text, tone: .bad)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The chapter comes when it is given.")
+        case .deferred: say("Waiting for approval. The chapter comes when it is given.", tone: .neutral)
         case .queueChanged: break
         }
         return .goOn
@@ -133,8 +133,8 @@ public final class BookChaptersApp {
         print("  q  Quit")
     }
 
-    private func say(_ text: String) {
-        if let screen { screen.say(text) } else { output.say(text) }
+    private func say(_ text: String, tone: DeviceScreen.Tone = .good) {
+        if let screen { screen.say(text, tone: tone) } else { output.say(text) }
     }
 
     private func tell(_ chapter: Chapter, _ download: BookStore.Download) -> Next {
@@ -155,7 +155,7 @@ public final class BookChaptersApp {
         let word = line.trimmingCharacters(in: .whitespaces).lowercased()
         if word == "q" { return .end(0) }
         if word == "u" {
-            store.restore()
+            update()
             return .goOn
         }
         guard let chapter = Int(word).flatMap(Chapter.init(rawValue:)) else {
@@ -170,6 +170,12 @@ public final class BookChaptersApp {
         return .goOn
     }
 
+    /// Gets new versions, what was bought before, and the news of which chapters are out.
+    func update() {
+        store.loadPrices()
+        store.restore()
+    }
+
     @discardableResult
     func buy(_ chapter: Chapter) -> Next {
         if shelf.newest(of: chapter.productIdentifier) != nil {
@@ -177,11 +183,13 @@ public final class BookChaptersApp {
             return .end(0)
         }
         guard SKPaymentQueue.canMakePayments(), let product = store.product(of: chapter) else {
-            say(SKPaymentQueue.canMakePayments() ? store.label(of: chapter) : "AppStore disabled")
+            say(SKPaymentQueue.canMakePayments() ? store.label(of: chapter) : "AppStore disabled", tone: .bad)
             return .end(1)
         }
         guard product.isDownloadable else {
-            say("\(chapter.name) is not out yet.")
+            // The next press or line sees what came since.
+            store.loadPrices()
+            say("\(chapter.name) is not out yet.", tone: .bad)
             return .end(1)
         }
         store.buy(product)

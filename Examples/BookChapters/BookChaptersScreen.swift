@@ -8,14 +8,14 @@ extension BookChaptersApp: ScreenApp {
     public var name: String { "Book Chapters" }
 
     /// Whether a purchase or a restore is in progress. The page shows a download's progress, and does not wait for it.
-    public var isBusy: Bool { store.isBusy && downloads.isEmpty }
+    public var isBusy: Bool { store.isAsking }
 
     /// The chapters, with the bars of downloads, and the chapter that is read.
     public var content: ScreenContent {
         var content = ScreenContent()
         content.items = Chapter.allCases.map(item)
         content.buttons = [
-            ConsoleButton(press: "update", "Get what is new", about: "Get new versions, and what was bought before")
+            ConsoleButton(press: "update", "Get what is new", about: "Get what is new, and what was bought before")
         ]
         guard let open, let owned = shelf.newest(of: open.productIdentifier), let text = try? ChapterText(owned) else {
             return content
@@ -43,6 +43,8 @@ extension BookChaptersApp: ScreenApp {
         } else if owned == nil {
             if !SKPaymentQueue.canMakePayments() {
                 item.text = "AppStore disabled"
+            } else if product?.isDownloadable == false {
+                item.text = "Not out yet"
             } else if product != nil {
                 (item.text, item.price) = (nil, store.label(of: chapter))
                 item.buttons = [button("buy", "Buy", chapter)]
@@ -59,7 +61,7 @@ extension BookChaptersApp: ScreenApp {
     public func press(_ press: ScreenPress) {
         let words = press.button.split(separator: "-")
         guard let chapter = words.last.flatMap({ Int($0) }).flatMap(Chapter.init(rawValue:)) else {
-            if press.button == "update" { store.restore() }
+            if press.button == "update" { update() }
             return
         }
         switch words.first {

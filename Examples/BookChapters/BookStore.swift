@@ -58,6 +58,9 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     private let queue: SKPaymentQueue
     private let onEvent: (Event) -> Void
     private var request: SKProductsRequest?
+    /// Loads the prices again after a failure.
+    private var retry: Task<Void, Never>?
+    private var isLoading = false
     /// Whether the prices could not be loaded.
     private var isNetworkDown = false
     private var isOpen = false
@@ -94,6 +97,7 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     public func close() {
         isOpen = false
         request?.cancel()
+        retry?.cancel()
         queue.remove(self)
     }
 
@@ -111,6 +115,12 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
             }
     }
 
+    /// Whether something is under way that may ask the reader: a payment that is not paid yet, a restore, the prices.
+    public var isAsking: Bool {
+        ordersNotSeen > 0 || isRestoring || isLoading
+            || queue.transactions.contains { [.purchasing, .failed].contains($0.transactionState) }
+    }
+
     private func isBusy(with transaction: SKPaymentTransaction) -> Bool {
         let id = transaction.transactionIdentifier ?? ""
         return !delivered.contains(id) || starting.contains(id)
@@ -119,7 +129,10 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     // MARK: Prices
 
-    private func loadPrices() {
+    /// Loads the prices again. They also tell which chapters can be downloaded by now.
+    public func loadPrices() {
+        retry?.cancel()
+        isLoading = true
         let request = makePriceRequest(Set(Chapter.allCases.map(\.productIdentifier)))
         request.delegate = self
         // StoreKit does not retain a request, so the app does.
@@ -133,17 +146,21 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     }
 
     /// Reports the loaded prices.
-    public func requestDidFinish(_ request: SKRequest) { onEvent(.pricesChanged) }
+    public func requestDidFinish(_ request: SKRequest) {
+        isLoading = false
+        onEvent(.pricesChanged)
+    }
 
     /// Reports once that the prices could not be loaded, and loads them again after a few seconds. StoreKit has no
     /// notification for the store's availability.
     public func request(_ request: SKRequest, didFailWithError error: any Error) {
+        isLoading = false
         if !isNetworkDown {
             isNetworkDown = true
             onEvent(.pricesChanged)
         }
-        Task { [weak self] in
-            try? await Task.sleep(for: .seconds(3))
+        retry = Task { [weak self] in
+            guard (try? await Task.sleep(for: .seconds(3))) != nil else { return }
             if let self, self.isOpen { self.loadPrices() }
         }
     }

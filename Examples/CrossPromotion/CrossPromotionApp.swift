@@ -114,7 +114,7 @@ public final class CrossPromotionApp {
     private func handle(_ event: Event) -> Next {
         if case .failed(let text) = event {
             hasFailed = true
-            say(text)
+            say(text, tone: .bad)
         }
         return .goOn
     }
@@ -156,7 +156,7 @@ public final class CrossPromotionApp {
         found = items
         if screen != nil, !items.isEmpty { return }
         for item in items { say(item.description) }
-        if items.isEmpty { say("The store has nothing like that.") }
+        if items.isEmpty { say("The store has nothing like that.", tone: .neutral) }
     }
 
     @discardableResult
@@ -168,22 +168,27 @@ public final class CrossPromotionApp {
         case "1": begin { [self] in try await show(.otherApp) }
         case "2": begin { [self] in try await show(.film) }
         case "3": begin { [self] in try await showPlaylist() }
-        default:
-            begin { [self] in
-                if let number = Int64(line) ?? ItemSearch.number(inLink: line) {
-                    try await show(number)
-                } else {
-                    list(try await search.items(matching: line))
-                }
-            }
+        default: find(line)
         }
         return .goOn
     }
 
+    /// Finds items by words, or shows the item of a number or a link.
+    func find(_ words: String) {
+        let words = words.trimmingCharacters(in: .whitespaces)
+        begin { [self] in
+            if let number = Int64(words) ?? ItemSearch.number(inLink: words) {
+                try await show(number)
+            } else {
+                list(try await search.items(matching: words))
+            }
+        }
+    }
+
     /// Prints a line without control characters, which could move the terminal's cursor, because names come from
     /// the store. StoreKit writes its pages between the lines.
-    private func say(_ text: String) {
-        if let screen { return screen.say(text) }
+    func say(_ text: String, tone: DeviceScreen.Tone = .good) {
+        if let screen { return screen.say(text, tone: tone) }
         print(
             String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control })))
         fflush(nil)

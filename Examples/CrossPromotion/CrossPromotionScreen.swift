@@ -40,7 +40,10 @@ extension CrossPromotionApp: ScreenApp {
 
     /// Shows a page of the store, or finds items.
     public func press(_ press: ScreenPress) {
-        handle(press.button == "find" ? press.values["words"] ?? "" : press.button)
+        guard !isBusy else {
+            return say("Something else is still going on. Wait, or continue on the store's page.", tone: .neutral)
+        }
+        if press.button == "find" { find(press.values["words"] ?? "") } else { handle(press.button) }
     }
 
     /// The app sells nothing that could be restored. The store's library has what was bought on its pages.

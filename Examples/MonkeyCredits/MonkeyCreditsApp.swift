@@ -98,8 +98,8 @@ public final class MonkeyCreditsApp {
     }
 
     /// Tells the player something, in the terminal or on the page.
-    func say(_ text: String) {
-        if let screen { screen.say(text) } else { print(text) }
+    func say(_ text: String, tone: DeviceScreen.Tone = .good) {
+        if let screen { screen.say(text, tone: tone) } else { print(text) }
     }
 
     private func handle(_ event: MonkeyStore.Event) -> Next {
@@ -117,15 +117,15 @@ public final class MonkeyCreditsApp {
             showBalance()
         case .purchaseFailed(let text):
             hasFailed = true
-            say(text)
+            say(text, tone: .bad)
         case .purchaseCancelled:
             hasFailed = true
         case .promoted(let pack):
             say("You chose \(pack.credits) credits in the store.")
         case .continued(let country):
-            say("You shop in the store of \(country) now; the price is that store's.")
+            say("You shop in the store of \(country) now; the price is that store's.", tone: .neutral)
         case .purchaseDeferred:
-            say("Waiting for approval. The credits come when it is given.")
+            say("Waiting for approval. The credits come when it is given.", tone: .neutral)
         case .queueChanged:
             break
         }
@@ -178,7 +178,7 @@ public final class MonkeyCreditsApp {
     func buy(_ pack: CreditPack, quantity: Int) -> Next {
         let canMakePayments = SKPaymentQueue.canMakePayments()
         guard canMakePayments, let product = store.product(of: pack) else {
-            say(store.button(for: pack, canMakePayments: canMakePayments))
+            say(store.button(for: pack, canMakePayments: canMakePayments), tone: .bad)
             return .end(1)
         }
         store.buy(product, quantity: quantity)
@@ -196,7 +196,9 @@ public final class MonkeyCreditsApp {
             showBalance()
             return true
         } catch {
-            say(error.code == .insufficientBalance ? "There are no credits left." : error.localizedDescription)
+            say(
+                error.code == .insufficientBalance ? "There are no credits left." : error.localizedDescription,
+                tone: .bad)
             return false
         }
     }

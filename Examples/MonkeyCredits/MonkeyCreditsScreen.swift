@@ -38,7 +38,7 @@ extension MonkeyCreditsApp: ScreenApp {
             feed()
         } else if let pack = CreditPack.named(press.button) {
             guard let quantity = Int(press.values["quantity"] ?? "1"), (1...10).contains(quantity) else {
-                return say("You can buy from 1 to 10 at once.")
+                return say("You can buy from 1 to 10 at once.", tone: .bad)
             }
             buy(pack, quantity: quantity)
         }

@@ -110,8 +110,8 @@ public final class PhotoFiltersApp {
     }
 
     /// Tells the customer something, in the terminal or on the page.
-    private func say(_ text: String) {
-        if let screen { screen.say(text) } else { print(text) }
+    private func say(_ text: String, tone: DeviceScreen.Tone = .good) {
+        if let screen { screen.say(text, tone: tone) } else { print(text) }
     }
 
     private func handle(_ event: PhotoStore.Event) -> Next {
@@ -128,13 +128,14 @@ public final class PhotoFiltersApp {
             default: if screen == nil { show() }
             }
         case .unlocked(let filter): say("The filter \(filter.rawValue) is yours.")
-        case .revoked(let filter): say("The filter \(filter.rawValue) was refunded, and is not yours any more.")
+        case .revoked(let filter):
+            say("The filter \(filter.rawValue) was refunded, and is not yours any more.", tone: .bad)
         case .restored: say("Everything bought before is here.")
         case .failed(let text):
             hasFailed = true
-            say(text)
+            say(text, tone: .bad)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The filter comes when it is given.")
+        case .deferred: say("Waiting for approval. The filter comes when it is given.", tone: .neutral)
         case .queueChanged: break
         }
         return .goOn
@@ -184,7 +185,7 @@ public final class PhotoFiltersApp {
             return .goOn
         }
         guard SKPaymentQueue.canMakePayments(), let product = store.product(of: filter) else {
-            say(SKPaymentQueue.canMakePayments() ? store.label(of: filter) : "AppStore disabled")
+            say(SKPaymentQueue.canMakePayments() ? store.label(of: filter) : "AppStore disabled", tone: .bad)
             return .end(1)
         }
         store.buy(product)

@@ -30,7 +30,7 @@ extension PhotoFiltersApp: ScreenApp {
             if vault.isUnlocked(filter.productIdentifier) {
                 item.price = store.label(of: filter)
                 item.buttons = [
-                    ConsoleButton(press: filter.rawValue, "Use", about: "Show the picture in \(filter.rawValue)")
+                    ConsoleButton(press: filter.rawValue, "Use", about: "Use \(filter.rawValue)")
                 ]
             } else if !SKPaymentQueue.canMakePayments() {
                 item.price = "AppStore disabled"
@@ -39,7 +39,8 @@ extension PhotoFiltersApp: ScreenApp {
             } else {
                 item.buttons = [
                     ConsoleButton(
-                        press: filter.rawValue, "Buy \(store.label(of: filter))", about: "Buy \(filter.rawValue)")
+                        press: filter.rawValue, "Buy \(store.label(of: filter))",
+                        about: "Buy \(store.label(of: filter)): \(filter.rawValue)")
                 ]
             }
             return item

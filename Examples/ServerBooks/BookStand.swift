@@ -103,13 +103,17 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
     /// Returns the issue's content on this device; nil when it is not downloaded.
     public func content(of issue: Issue) -> MerchantContent? { merchant.newestContent(of: issue.item) }
 
-    /// Returns the label of an issue: its installed version, the download's progress, or its price.
+    /// Returns the label of an issue: its installed version, the download's progress, that it is paid, or its price.
     public func label(of issue: Issue) -> String {
         if let content = content(of: issue) { return "yours, version \(content.version)" }
         if let begun = merchant.begunDownload(of: issue.item) {
             return "yours, \(Int(begun.progress * 100)) % here"
         }
-        return issue.price ?? "Network down?"
+        let isPaid = queue.transactions.contains {
+            $0.payment.productIdentifier == issue.productIdentifier
+                && [.purchased, .restored].contains($0.transactionState)
+        }
+        return isPaid ? "paid, on its way" : issue.price ?? "Network down?"
     }
 
     // MARK: Buying

@@ -145,7 +145,7 @@ public final class ServerBooksApp {
         case .restored: if options.action == .ask { say("Everything bought before is on its way, or here.") }
         case .failed(let text): fail(text)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The issue comes when it is given.")
+        case .deferred: say("Waiting for approval. The issue comes when it is given.", tone: .neutral)
         case .queueChanged, .purchased: break
         }
         return .goOn
@@ -182,8 +182,8 @@ public final class ServerBooksApp {
         print("  q  Quit")
     }
 
-    private func say(_ text: String) {
-        if let screen { screen.say(text) } else { output.say(Self.plain(text)) }
+    private func say(_ text: String, tone: DeviceScreen.Tone = .good) {
+        if let screen { screen.say(text, tone: tone) } else { output.say(Self.plain(text)) }
     }
 
     /// Removes control characters, which could move the terminal's cursor, because names come from servers.
@@ -193,7 +193,7 @@ public final class ServerBooksApp {
 
     private func fail(_ text: String) {
         hasFailed = true
-        say(text)
+        say(text, tone: .bad)
     }
 
     private func tell(_ download: MerchantDownload) {
@@ -227,7 +227,7 @@ public final class ServerBooksApp {
     @discardableResult
     func buy(_ name: String) -> Next {
         guard let issue = stand.issue(named: name) else {
-            say(stand.problem ?? "There is no issue \(name) on the shelf.")
+            say(stand.problem ?? "There is no issue \(name) on the shelf.", tone: .bad)
             return .end(1)
         }
         if stand.content(of: issue) != nil {
@@ -236,7 +236,7 @@ public final class ServerBooksApp {
         }
         guard !stand.isOnItsWay(issue) else { return .goOn }
         guard SKPaymentQueue.canMakePayments(), issue.product != nil else {
-            say(SKPaymentQueue.canMakePayments() ? stand.label(of: issue) : "AppStore disabled")
+            say(SKPaymentQueue.canMakePayments() ? stand.label(of: issue) : "AppStore disabled", tone: .bad)
             return .end(1)
         }
         stand.buy(issue)

@@ -422,6 +422,9 @@ public struct ConsoleForm: PagePart {
     public var hidden: [ConsoleHidden]
     /// The words of the button.
     public var button: String
+    /// What the button does, for those who do not see what is beside it; it begins with ``button``. Nil when the words
+    /// are enough.
+    public var buttonAbout: String?
     /// The meaning of the button's colour.
     public var tone: String?
     /// What was wrong when the form was sent.

@@ -57,6 +57,8 @@ public struct ScreenItem: PagePart {
     public var name: String
     /// What the app says of it, such as its state.
     public var text: String?
+    /// Its identifier, for the people who make the app; nil for none.
+    public var identifier: String?
     /// The price, or why there is none.
     public var price: String?
     /// Its picture.
@@ -115,14 +117,20 @@ public struct ScreenPage: Page {
     public var heading: String
     /// What the page is, in a sentence.
     public var about = ""
+    /// The device's name for the person who uses it, such as `on phone`; nil for none.
+    public var on: String?
     /// The device's folder.
     public var device = ""
     /// Why the screen cannot do all that it should; nil when it can.
     public var problem: String?
     /// What the app said last.
     public var said: [String] = []
+    /// The mood of ``said``: `good`, `neutral` or `bad`.
+    public var saidTone = "good"
     /// The address of a page of the store that waits for the customer; nil when none does.
     public var waiting: String?
+    /// Whether ``waiting`` is an item's page, and not a question.
+    public var isWaitingItem = false
     /// A question of the system to the customer, with one button for each answer; nil for none.
     public var question: ScreenItem?
     /// What the app shows.

@@ -4,6 +4,7 @@ public import Foundation
 import HTTPSupport
 import Hummingbird
 import Logging
+import NIOCore
 import ServiceLifecycle
 public import StoreKit
 import StoreWire
@@ -16,7 +17,8 @@ import Synchronization
 ///
 /// ```swift
 /// var configuration = StoreKitConfiguration(environment: environment, executable: nil)
-/// let screen = try await DeviceScreen.open(named: "my-app", port: nil, &configuration, environment: environment)
+/// let screen = try await DeviceScreen.open(
+///     named: "my-app", usualPort: 8440, &configuration, environment: environment)
 /// try StoreKitConfiguration.use(configuration)
 /// // The app adds its own observer to the queue, and then:
 /// return await screen.run(app)
@@ -27,6 +29,18 @@ public final class DeviceScreen {
     private static let mostLines = 60
     /// How long the answer to a form waits for what follows.
     private static let patience = Duration.seconds(5)
+    /// How long a planned crash waits for the browser's request, and then for the answer to be sent, in seconds.
+    private nonisolated static let (lastRequest, lastAnswer) = (2.0, 0.3)
+
+    /// The mood of something that the app says.
+    public enum Tone: String, Sendable {
+        /// Something succeeded.
+        case good
+        /// Something is so, or is still going on.
+        case neutral
+        /// Something failed.
+        case bad
+    }
 
     /// A line about what happened on the device.
     struct Line: Sendable {
@@ -52,14 +66,19 @@ public final class DeviceScreen {
     private let server: Task<Void, any Error>
     private let adminToken: String?
     private nonisolated let crash = Mutex(CrashPlan())
+    private nonisolated let crashShown = DispatchSemaphore(value: 0)
     private(set) var app: (any ScreenApp)?
     private(set) var lines: [Line] = []
     /// Why no payment sheet can be shown; nil when it can.
     private(set) var problem: String?
     /// What the app said since the last button.
-    private(set) var said: [String] = []
+    private(set) var said: [(text: String, tone: Tone)] = []
     /// The page of the store that waits for the customer.
     private(set) var page: URL?
+    /// Whether ``page`` is an item's page, and not a question.
+    private(set) var isItemPage = false
+    /// The number of pages that were opened.
+    private(set) var pagesOpened = 0
     /// The page that the browser was led to last.
     private var lastLed: URL?
     private(set) var question: Question?
@@ -81,7 +100,7 @@ public final class DeviceScreen {
     ///   - usualPort: the port that the app has if nobody else does.
     ///   - configuration: the configuration that the app will pass to ``StoreKitConfiguration/use(_:)``.
     ///   - environment: the variables that the configuration was read from.
-    /// - Throws: the system's error when the port cannot be opened.
+    /// - Throws: ``PortTaken``, or the system's error when the port cannot be opened.
     public static func open(
         named name: String, port: Int? = nil, usualPort: Int, _ configuration: inout StoreKitConfiguration,
         environment: [String: String]
@@ -92,7 +111,8 @@ public final class DeviceScreen {
         let (task, actual): (Task<Void, any Error>, Int)
         do {
             (task, actual) = try await ScreenServer.start(holder, device, port: port ?? usualPort)
-        } catch  where port == nil {
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            if let port { throw PortTaken(port: port) }
             (task, actual) = try await ScreenServer.start(holder, device, port: 0)
         }
         guard let address = URL(string: "http://\(name).localhost:\(actual)") else {
@@ -101,7 +121,6 @@ public final class DeviceScreen {
         let screen = DeviceScreen(address: address, device: device, server: task, adminToken: operation.adminToken)
         screen.prepare(&configuration, operation, environment["CORNERSTORE_SHEET"]?.lowercased())
         holder.screen.withLock { $0 = screen }
-        print("\(name) is at \(address.absoluteString)  (Ctrl-C ends it)")
         return screen
     }
 
@@ -122,7 +141,7 @@ public final class DeviceScreen {
                     control: control, adminToken: operation.adminToken,
                     say: { line in
                         let sentence = line.prefix(1).uppercased() + line.dropFirst()
-                        Task { @MainActor in self.say(sentence) }
+                        Task { @MainActor in self.say(sentence, tone: .bad) }
                     },
                     show: { page in Task { @MainActor in self.open(page) } })
                 web.environment = configuration.environment
@@ -136,11 +155,7 @@ public final class DeviceScreen {
                 Self.print(problem ?? "")
             }
         }
-        let before = configuration.onStep
-        configuration.onStep = { [weak self] step in
-            before?(step)
-            self?.reached(step)
-        }
+        configuration.beforeGrant = { [weak self] in self?.crashIfPlanned() }
     }
 
     /// Shows the app until the process is told to end (SIGINT or SIGTERM).
@@ -151,6 +166,7 @@ public final class DeviceScreen {
     /// - Returns: the exit code.
     public func run(_ app: any ScreenApp) async -> Int32 {
         self.app = app
+        Self.print("\(device.name) is at \(address.absoluteString)  (Ctrl-C ends it)")
         let observer = ScreenObserver(
             tell: { [weak self] in self?.note($0, isOfApp: false) },
             restored: { [weak self] in self?.isRestoring = false })
@@ -165,7 +181,7 @@ public final class DeviceScreen {
         let announcing = Task.detached { await announcer.run() }
         let news = ScreenNews(
             control: device.control, adminToken: adminToken, environment: device.environment.name)
-        let following = Task.detached { await news.run { SKPaymentQueue.default().checkStore() } }
+        let following = Task.detached { await news.run { SKPaymentQueue.default().checkNotices() } }
         defer {
             announcing.cancel()
             following.cancel()
@@ -176,15 +192,15 @@ public final class DeviceScreen {
             await announcer.end()
             return 0
         } catch {
-            say("The page's server ended: \(error)")
+            say("The page's server ended: \(error)", tone: .bad)
             return 1
         }
     }
 
     /// Tells the customer something, such as "5 credits bought.", on the page and on standard output.
-    public func say(_ text: String) {
+    public func say(_ text: String, tone: Tone = .good) {
         Self.print(text)
-        said = said.suffix(4) + [text]
+        said = said.suffix(4) + [(text, tone)]
         note(text, isOfApp: true)
     }
 
@@ -199,8 +215,9 @@ public final class DeviceScreen {
 
     // MARK: The store's pages
 
-    func open(_ page: URL) {
-        self.page = page
+    func open(_ page: URL, isItem: Bool = false) {
+        (self.page, isItemPage) = (page, isItem)
+        pagesOpened += 1
         changes.record()
     }
 
@@ -259,13 +276,17 @@ public final class DeviceScreen {
     func picture(_ name: String) -> [UInt8]? { app?.picture(name) }
 
     /// Waits until a page of the store waits for the customer, or the app waits for nothing, but not for long.
-    /// - Parameter isBack: whether the browser comes back from the page that it was led to last.
-    func next(isBack: Bool) async -> Next {
+    /// - Parameter opened: the number of pages that were opened before a button was pressed; nil when the browser comes
+    ///   back from the page that it was led to last.
+    func next(since opened: Int?) async -> Next {
         let clock = ContinuousClock()
         let end = clock.now + Self.patience
         repeat {
             let count = changes.count
-            if let page, !isBack || page != lastLed {
+            if isCrashing { return .screen }
+            // A page that waited before stays a link: the button had nothing to do with it.
+            if page != nil, opened == pagesOpened { return .screen }
+            if let page, opened != nil || page != lastLed {
                 defer { lastLed = page }
                 let isSame = page.host == lastLed?.host && page.port == lastLed?.port
                 return Next(address: page.absoluteString, isOfAnotherPort: !isSame)
@@ -283,33 +304,49 @@ public final class DeviceScreen {
     struct CrashPlan {
         /// Whether the next purchase ends the process, after it was paid and before the app is told.
         var isArmed = false
-        /// Whether an answer about a purchase arrived since.
-        var isPaid = false
+        /// Whether the process is about to end.
+        var isCrashing = false
     }
 
     var isCrashPlanned: Bool { crash.withLock { $0.isArmed } }
+    nonisolated var isCrashing: Bool { crash.withLock { $0.isCrashing } }
 
     func planCrash(_ isArmed: Bool) {
         crash.withLock { $0 = CrashPlan(isArmed: isArmed) }
         changes.record()
     }
 
-    private nonisolated func reached(_ step: PaymentQueueStep) {
+    /// Ends the process if that is planned, after the customer's browser was told. The queue waits here.
+    private nonisolated func crashIfPlanned() {
         let ends = crash.withLock { plan in
-            guard plan.isArmed else { return false }
-            if step == PaymentQueueStep(.after, .send) || step == PaymentQueueStep(.after, .collect) {
-                plan.isPaid = true
-            }
-            return plan.isPaid && step == PaymentQueueStep(.before, .update)
+            plan.isCrashing = plan.isArmed
+            return plan.isCrashing
         }
-        if ends { Self.crash() }
+        guard ends else { return }
+        if crashShown.wait(timeout: .now() + Self.lastRequest) == .success {
+            Thread.sleep(forTimeInterval: Self.lastAnswer)
+        }
+        Self.crash()
     }
+
+    /// Says that the page about the crash was sent.
+    nonisolated func showedCrash() { crashShown.signal() }
 
     /// Ends the process as if it were killed, with exit code 9. Unlike `exit()`, this runs no cleanup.
     nonisolated static func crash() -> Never {
         fflush(nil)
         _exit(9)
     }
+}
+
+/// Another program has the port that was asked for.
+public struct PortTaken: LocalizedError, CustomStringConvertible, Equatable {
+    /// The port.
+    public var port: Int
+    /// The message for standard error.
+    public var description: String { "Port \(port) is taken. Choose another with --port." }
+    /// ``description``.
+    public var errorDescription: String? { description }
 }
 
 /// The device that a screen belongs to.

@@ -17,8 +17,7 @@ final class ScreenObserver: NSObject, @MainActor SKPaymentTransactionObserver {
 
     func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         for transaction in transactions {
-            let reason = transaction.error.map { ": \($0.localizedDescription)" } ?? ""
-            tell("\(Self.name(transaction)): \(Self.word(transaction.transactionState))\(reason)")
+            tell("\(Self.name(transaction)): \(Self.outcome(transaction))")
         }
     }
 
@@ -48,6 +47,15 @@ final class ScreenObserver: NSObject, @MainActor SKPaymentTransactionObserver {
     }
 
     func paymentQueueDidChangeStorefront(_ queue: SKPaymentQueue) { tell("The storefront changed") }
+
+    /// The state, with the reason of a failure by the name that programmers know.
+    private static func outcome(_ transaction: SKPaymentTransaction) -> String {
+        let word = word(transaction.transactionState)
+        guard let error = transaction.error else { return word }
+        guard let code = (error as? SKError)?.code else { return "\(word): \(error.localizedDescription)" }
+        if code == .paymentCancelled { return "cancelled by the customer (SKError.paymentCancelled)" }
+        return "\(word): \(error.localizedDescription) (SKError.\(code))"
+    }
 
     private static func id(_ download: SKDownload) -> String {
         download.contentIdentifier + " " + (download.transaction.transactionIdentifier ?? "")

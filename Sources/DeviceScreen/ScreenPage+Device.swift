@@ -18,10 +18,15 @@ extension ScreenPage {
         frame.environment = screen.device.environment == .sandbox ? "Sandbox" : "Production"
         frame.environmentClass = screen.device.environment.name
         (frame.events, frame.topics) = ("/events", Self.topic)
-        about = "This page is the screen of one device, for one person. It is no web shop."
+        about = "This page is the screen of one device, for one person. It is not a web shop."
         device = screen.device.folder.path
-        (problem, said) = (screen.problem, screen.said)
+        problem = screen.problem
+        said = screen.said.map(\.text)
+        let tones = Set(screen.said.map(\.tone))
+        saidTone = (tones.contains(.bad) ? .bad : tones.contains(.good) ? .good : DeviceScreen.Tone.neutral).rawValue
         waiting = screen.page?.absoluteString
+        isWaitingItem = screen.isItemPage
+        on = "on \(screen.device.folder.lastPathComponent)"
         question = screen.question.map(Self.item)
         content = app?.content ?? ScreenContent(text: "The app is starting.")
         let console = screen.device.console.map { "\($0.absoluteString)/\(screen.device.environment.name)" }

@@ -82,9 +82,13 @@ struct ScreenServer: Sendable {
                 allows: { [own, "localhost", "127.0.0.1", "[::1]"].contains($0) },
                 misdirected: "This screen does not answer to this name. Open http://\(own) and its port.",
                 foreign: "This screen takes forms from its own page only."))
-        router.get("/") { _, _ in try await page() }
+        router.get("/") { request, _ in
+            guard try screen().isCrashing else { return try await page() }
+            // The process ends when a browser shows the page anew. Scripts of open pages ask for it too.
+            return try await crashPage(isLast: request.headers[.fetchMode] ?? "navigate" == "navigate")
+        }
         router.get("/back") { _, _ in
-            let next = try await screen().next(isBack: true)
+            let next = try await screen().next(since: nil)
             guard next.isOfAnotherPort else { return Self.lead(to: next.address) }
             // The page that leads here limits where the answer to its form may lead in the end. It knows this screen,
             // and not the store's other ports.
@@ -100,20 +104,23 @@ struct ScreenServer: Sendable {
             let screen = try screen()
             let values = try await form(request)
             guard let name = context.parameters.get("name"), Self.isName(name) else { throw Self.missing }
+            let opened = await screen.pagesOpened
             await screen.press(ScreenPress(name, values))
-            return Self.lead(to: await screen.next(isBack: false).address)
+            return Self.lead(to: await screen.next(since: opened).address)
         }
         router.post("/restore") { request, _ in
             let screen = try screen()
             _ = try await form(request)
+            let opened = await screen.pagesOpened
             await screen.restore()
-            return Self.lead(to: await screen.next(isBack: false).address)
+            return Self.lead(to: await screen.next(since: opened).address)
         }
         router.post("/answer") { request, _ in
             let screen = try screen()
             let values = try await form(request)
+            let opened = await screen.pagesOpened
             await screen.answer(values["question"], values["choice"] ?? "")
-            return Self.lead(to: await screen.next(isBack: false).address)
+            return Self.lead(to: await screen.next(since: opened).address)
         }
         router.post("/crash") { request, _ in
             let screen = try screen()
@@ -167,15 +174,36 @@ struct ScreenServer: Sendable {
         return try Self.response(page)
     }
 
+    /// The screen's page while its process is about to end. With scripts it comes back by itself with the next process.
+    private func crashPage(isLast: Bool) async throws -> Response {
+        let screen = try screen()
+        var page = await ScreenPage(of: screen)
+        (page.problem, page.waiting, page.question, page.said) = ("The app crashed here. Start it again.", nil, nil, [])
+        page.content = ScreenContent()
+        page.finish { forms.token("", action: $0) }
+        var response = try Self.response(page)
+        let bytes = ByteBuffer(string: try Self.html(page))
+        response.body = ResponseBody(contentLength: bytes.readableBytes) { writer in
+            defer { if isLast { screen.showedCrash() } }
+            try await writer.write(bytes)
+            try await writer.finish(nil)
+        }
+        return response
+    }
+
     private static func response(_ page: ScreenPage, status: HTTPResponse.Status = .ok) throws -> Response {
+        Response(
+            status: status, headers: [.contentType: "text/html; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: try html(page))))
+    }
+
+    private static func html(_ page: ScreenPage) throws -> String {
         let templates = try PageTemplates.embedded.get()
         var page = page
         page.frame.stylesheet = templates.screenStylesheet.path
         page.frame.script = templates.consoleScript.path
         page.frame.icon = templates.consoleIcon.path
-        return Response(
-            status: status, headers: [.contentType: "text/html; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: try templates.html(page))))
+        return try templates.html(page)
     }
 
     /// The page about a problem.
@@ -252,6 +280,7 @@ struct ScreenServer: Sendable {
 
 extension HTTPField.Name {
     fileprivate static let refresh = HTTPField.Name("Refresh") ?? .location
+    fileprivate static let fetchMode = HTTPField.Name("Sec-Fetch-Mode") ?? .location
 }
 
 /// Counts the open streams of changes.

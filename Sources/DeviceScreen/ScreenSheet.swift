@@ -38,7 +38,7 @@ struct ScreenPresenter: StorePresenter {
 
     func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
         guard let product = page.product, page.isForSale else {
-            await screen.say("The store shows \(page.appName ?? page.bundleIdentifier).")
+            await screen.say("Nobody is signed in, so the page cannot be shown.", tone: .bad)
             return .done
         }
         let formatter = NumberFormatter()
@@ -56,7 +56,7 @@ struct ScreenPresenter: StorePresenter {
         guard let item = page.item, !page.isOfThisApp, let address = URL(string: item.address) else {
             return await show(page)
         }
-        await screen.open(address)
+        await screen.open(address, isItem: true)
         await ended()
         await screen.close()
         return .done

@@ -25,7 +25,7 @@ CHAPTER = "com.example.bookchapters.chapter1"
 class Sample:
     """A program that shows an app on a page, on a device of its own. It can end, and start again on the same port."""
 
-    def __init__(self, store, folder, *command, **environment):
+    def __init__(self, store, folder, *command, port=0, **environment):
         """`folder` becomes the device's folder. `command` is a program beside `cornerstore` with its arguments, and
         `environment` has further variables."""
         self.device = pathlib.Path(folder)
@@ -34,7 +34,7 @@ class Sample:
         self._environment = keep | {
             "CORNERSTORE_DATA": str(store.data), "CORNERSTORE_DEVICE": str(folder), **environment}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
-        self.start(0)
+        self.start(port)
 
     def start(self, port=None):
         """Starts the program, again on the same port unless one is given."""
@@ -108,7 +108,7 @@ def arrive(page, title):
     """Waits for a page of the store. On a busy machine the app may lead to its own page first, which has a link to the
     store's, without scripts after a reload."""
     there = page.get_by_role("heading", name=title, exact=True, **HEADING)
-    link = page.get_by_role("link", name="Answer")
+    link = page.get_by_role("link", name=re.compile("^(Answer|Continue)$"))
     for _ in range(5):
         with contextlib.suppress(TimeoutError):
             there.or_(link).first.wait_for(timeout=conftest.PATIENCE / 5)
@@ -152,15 +152,15 @@ class Kind:
     """A sample: how it is started, and how the first thing that it sells is bought."""
 
     def __init__(self, name, product, title, price, buy, *command):
-        self.name, self.product, self.title, self.price, self._buy = name, product, title, price, buy
+        self.name, self.product, self.title, self.price = name, product, title, price
+        # The name of its button.
+        self._buy = buy or f"Buy {title}"
         # The name on the app's list.
         self.label = "5 credits" if name == "monkey-credits" else title
         self.command = command or (name, "--web")
 
     def buy(self, page):
         """The button that buys."""
-        if self._buy is None:
-            return item(page, self.title).get_by_role("button", name="Buy")
         return page.get_by_role("button", name=self._buy)
 
     def start(self, store, folder, **environment):
@@ -181,7 +181,7 @@ class Kind:
 
 
 MONKEYS = Kind("monkey-credits", "com.example.monkeys.credits5", "5 Monkey Credits", "$0.99", "Buy 5 credits")
-FILTERS = Kind("photo-filters", "com.example.photofilters.mono", "Mono", "$0.99", "Buy mono")
+FILTERS = Kind("photo-filters", "com.example.photofilters.mono", "Mono", "$0.99", "Buy $0.99: mono")
 CHAPTERS = Kind("book-chapters", CHAPTER, "The Light", "$0.99", "Buy Chapter 1")
 BOOKS = Kind("server-books", "com.example.serverbooks.issue1", "The Ferry", "$1.99", "Buy The Ferry")
 SHELL = Kind("device", "com.example.photofilters.mono", "Mono", "$0.99", None,
@@ -219,7 +219,7 @@ def headline(page):
 
 def said(page):
     """What the app said last."""
-    return page.locator("#app .note.good")
+    return page.locator("#app .note.said")
 
 
 def lines(page):
@@ -262,7 +262,7 @@ def bar(page):
 def granted(page, kind):
     """What shows that the first thing is bought."""
     return {"monkey-credits": headline(page).filter(has_text="Monkey credits: 5"),
-            "photo-filters": page.get_by_role("button", name="Show the picture in mono"),
+            "photo-filters": page.get_by_role("button", name="Use mono"),
             "book-chapters": page.get_by_role("button", name="Read Chapter 1"),
             "server-books": page.get_by_role("button", name="Read The Ferry"),
             "device": item(page, kind.title).get_by_text("In the receipt.")}[kind.name]

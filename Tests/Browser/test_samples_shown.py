@@ -10,11 +10,11 @@ import urllib.parse
 import pytest
 import store as stores
 from hands import Keyboard
-from looks import DARK, DESKTOP, LARGE, NARROW, PHONE, PHONE_DARK, assert_fit_on, assert_valid, wide
+from looks import DARK, DESKTOP, LARGE, NAMES, NARROW, PHONE, PHONE_DARK, assert_fit_on, assert_valid, wide
 from playwright.sync_api import expect
 from sample import (
-    BOOKS, CHAPTERS, FILTERS, HEADING, MONKEYS, PROMOTION, SHELL, Kind, arrive, buy, granted, headline, item, person,
-    said, selling, sign_in, using,
+    BOOKS, CHAPTERS, FILTERS, HEADING, MONKEYS, PROMOTION, SHELL, Kind, Sample, arrive, buy, granted, headline, item,
+    person, said, selling, sign_in, using,
 )
 
 SCREENS = {"desktop": DESKTOP, "dark": DARK, "phone": PHONE, "phone-dark": PHONE_DARK, "narrow": NARROW, "large": LARGE,
@@ -52,7 +52,7 @@ def test_a_page_is_fit_for_people(browser, store, tmp_path, name, pictures):
             page.get_by_label("Find an item").fill("gibbons")
             page.get_by_role("button", name="Find").click()
             expect(item(page, "Swing Low Leaf").first).to_be_visible()
-            assert_fit_on(page, MOST, f"sample-{name}", pictures)
+            assert_fit_on(page, MOST, f"sample-{name}", pictures, rules=NAMES)
             assert_valid(page.goto("/"))
             return
         expect(kind.buy(page)).to_be_visible()
@@ -64,7 +64,7 @@ def test_a_page_is_fit_for_people(browser, store, tmp_path, name, pictures):
         sheet = page.url
         page.goto("/")
         expect(page.get_by_role("link", name="Answer")).to_have_attribute("href", sheet)
-        assert_fit_on(page, FEW, f"sample-{name}-asked", pictures)
+        assert_fit_on(page, FEW, f"sample-{name}-asked", pictures, rules=NAMES)
         page.get_by_role("link", name="Answer").click()
         page.get_by_role("button", name="Buy").click()
         expect(page.locator("#receipt tbody tr")).to_have_count(1)
@@ -72,8 +72,14 @@ def test_a_page_is_fit_for_people(browser, store, tmp_path, name, pictures):
         if kind in (FILTERS, CHAPTERS, BOOKS):
             granted(page, kind).click()
             expect(page.locator(".reading, figure:nth-child(2)").first).to_be_visible()
-        assert_fit_on(page, SCREENS if kind is MONKEYS else MOST, f"sample-{name}", pictures)
+        assert_fit_on(page, SCREENS if kind is MONKEYS else MOST, f"sample-{name}", pictures, rules=NAMES)
         assert_valid(page.goto("/"))
+
+
+def test_a_taken_port_is_named(store, tmp_path):
+    with contextlib.closing(MONKEYS.start(store, tmp_path / "phone")) as phone:
+        with pytest.raises(AssertionError, match=f"Port {phone.port} is taken. Choose another with --port."):
+            Sample(store, tmp_path / "tablet", "monkey-credits", "--web", port=phone.port)
 
 
 def test_problems_have_pages(browser, store, tmp_path):
@@ -127,9 +133,9 @@ def test_a_live_change_takes_no_focus(browser, store, tmp_path):
         expect(granted(tab, FILTERS)).to_be_visible()
         expect(crash).to_be_focused()
         # On a button of the app: its section waits, the others do not.
-        sepia = tab.get_by_role("button", name="Buy sepia")
+        sepia = tab.get_by_role("button", name="Buy $1.99: sepia")
         sepia.focus()
-        page.get_by_role("button", name="Show the picture in mono").click()
+        page.get_by_role("button", name="Use mono").click()
         page.get_by_role("button", name="Crash at the next grant").click()
         expect(tab.get_by_role("button", name="Do not crash")).to_be_visible()
         expect(sepia).to_be_focused()

@@ -61,10 +61,10 @@ import Testing
         (frame.environment, frame.environmentClass, frame.events, frame.topics) = (x, x, x, x)
         var page = ScreenPage(x, frame: frame)
         (page.about, page.device, page.said, page.waiting) = (x, x, [x], x)
-        page.problem = x
+        (page.problem, page.on, page.saidTone) = (x, x, x)
         let picture = ScreenPicture(x, about: x, caption: x)
         var item = ScreenItem(x, text: x, price: x)
-        item.picture = picture
+        (item.picture, item.identifier) = (picture, x)
         item.progress = ScreenProgress(x, percent: 7, text: x)
         item.buttons = [ConsoleButton(x, about: x, action: x)]
         item.forms = [ConsoleForm(x, action: x, fields: [ConsoleField(x, x, .number, value: x)], button: x)]

@@ -123,6 +123,39 @@ struct NoticePagesTests {
         #expect(device.store.asked.count { $0 == "notices" } == before + 2)
     }
 
+    @Test func `notices and approvals are asked for without the list of unfinished transactions`() async throws {
+        let device = try await signedIn()
+        device.store.change { $0.lost = [] }
+        let grants = LockedList<Int>()
+        var configuration = device.configuration()
+        configuration.beforeGrant = { grants.append(1) }
+        let engine = device.launch(configuration)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = RevocationObserver()
+        let before = device.store.asked.count { $0 == "notices" }
+        queue.checkNotices()
+        queue.add(observer)
+        await until { device.store.asked.count { $0 == "notices" } > before }
+        let lists = device.store.asked.count { $0 == "unfinished" }
+        let request = SKMutablePayment()
+        request.productIdentifier = "com.example.monkeys.credits5"
+        request.simulatesAskToBuyInSandbox = true
+        queue.add(request)
+        await until { queue.transactions.first?.transactionState == .deferred }
+        let deferred = device.store.change { $0.purchases.first { $0.value.response.state == .deferred }?.key }
+        device.store.decide(try #require(deferred), approve: true)
+        device.store.change { $0.lost = ["a"] }
+        queue.checkNotices()
+        await until { queue.transactions.isEmpty && !observer.told.all.isEmpty }
+        // A payment that fails grants nothing.
+        device.store.change { $0.declines = true }
+        queue.add(payment())
+        await until { queue.transactions.first?.transactionState == .failed }
+        await engine.stop()
+        #expect(observer.told.all == [["a"]] && grants.all.count == 1)
+        #expect(device.store.asked.count { $0 == "unfinished" } == lists)
+    }
+
     /// The customer's tap survives a request that fails, whichever it is.
     @Test(arguments: ["notices", "products", "promotions"])
     func `a promoted purchase reaches the app although the store was away for a moment`(_ route: String) async throws {

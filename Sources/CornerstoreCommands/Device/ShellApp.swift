@@ -14,6 +14,8 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
     private let queue = SKPaymentQueue.default()
     private(set) var name: String
     private var products: [SKProduct]?
+    /// The identifiers of the products of which several are bought at once.
+    private var consumables: Set<String> = []
     private var request: SKProductsRequest?
     /// What is wrong with the list of products.
     private var problem: String?
@@ -45,6 +47,8 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
                 }
                 name = app.name ?? bundleID
                 guard !app.productIds.isEmpty else { return end(problem: "The catalog has no product of this app.") }
+                let catalog: ControlAPI.CatalogApp = try await client.send(.app(bundle: bundleID))
+                consumables = Set(catalog.products.filter { $0.kind == "consumable" }.map(\.productId))
                 let request = SKProductsRequest(productIdentifiers: Set(app.productIds))
                 request.delegate = self
                 self.request = request
@@ -67,7 +71,7 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
         products = response.products.sorted { $0.productIdentifier < $1.productIdentifier }
         let invalid = response.invalidProductIdentifiers
         if !invalid.isEmpty {
-            screen.say("Invalid product identifiers: \(invalid.joined(separator: ", "))")
+            screen.say("Invalid product identifiers: \(invalid.joined(separator: ", "))", tone: .bad)
         }
     }
 
@@ -91,10 +95,10 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
             case .purchased, .restored: deliver(transaction)
             case .failed:
                 if (transaction.error as? SKError)?.code != .paymentCancelled {
-                    screen.say(transaction.error?.localizedDescription ?? "The purchase failed.")
+                    screen.say(transaction.error?.localizedDescription ?? "The purchase failed.", tone: .bad)
                 }
                 queue.finishTransaction(transaction)
-            case .deferred: screen.say("Waiting for approval.")
+            case .deferred: screen.say("Waiting for approval.", tone: .neutral)
             }
         }
         screen.changed()
@@ -128,7 +132,7 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
 
     private func endRestoring(_ problem: String?) {
         isRestoring = false
-        if let problem { screen.say(problem) }
+        if let problem { screen.say(problem, tone: .bad) }
         screen.changed()
     }
 
@@ -158,19 +162,16 @@ extension ShellApp: ScreenApp {
     private func item(_ product: SKProduct, _ owned: Set<String>, _ canMakePayments: Bool) -> ScreenItem {
         let identifier = product.productIdentifier
         let title = product.localizedTitle.isEmpty ? identifier : product.localizedTitle
-        var item = ScreenItem(
-            title, text: [identifier, product.localizedDescription].filter { !$0.isEmpty }.joined(separator: ". "))
-        if owned.contains(identifier) { item.text = "In the receipt. " + (item.text ?? "") }
+        let words = [owned.contains(identifier) ? "In the receipt." : "", product.localizedDescription]
+        let text = words.filter { !$0.isEmpty }.joined(separator: " ")
+        var item = ScreenItem(title, text: text.isEmpty ? nil : text)
+        item.identifier = identifier
         let downloads = queue.transactions.flatMap(\.downloads).filter { $0.contentIdentifier == identifier }
         if let download = downloads.first(where: { $0.state != .finished }) {
             let percent = Int(download.progress * 100)
             item.progress = ScreenProgress("Download of \(title)", percent: percent, text: "\(percent) %")
             let isStopped = download.state == .paused || download.state == .failed
-            item.buttons = [
-                ConsoleButton(
-                    press: (isStopped ? "resume." : "pause.") + identifier, isStopped ? "Resume" : "Pause",
-                    about: "\(isStopped ? "Resume" : "Pause") the download of \(title)")
-            ]
+            item.buttons = [button(isStopped ? "Resume" : "Pause", "the download of \(title)", product)]
             return item
         }
         let formatter = NumberFormatter()
@@ -182,13 +183,24 @@ extension ShellApp: ScreenApp {
             return item
         }
         item.price = price
-        item.forms = [
-            ConsoleForm(
-                action: ScreenAddress.press("buy"),
-                fields: [ConsoleField("quantity", "How many", .number, value: "1", isRequired: true)],
-                hidden: [ConsoleHidden("product", identifier)], button: "Buy")
-        ]
+        guard consumables.contains(identifier) else {
+            item.buttons = [button("Buy", title, product)]
+            return item
+        }
+        var form = ConsoleForm(
+            action: ScreenAddress.press("buy"),
+            fields: [ConsoleField("quantity", "How many", .number, value: "1", isRequired: true)],
+            hidden: [ConsoleHidden("product", identifier)], button: "Buy")
+        form.buttonAbout = "Buy \(title)"
+        item.forms = [form]
         return item
+    }
+
+    /// A button about a product. An address takes fewer characters than a product's identifier may have.
+    private func button(_ label: String, _ object: String, _ product: SKProduct) -> ConsoleButton {
+        ConsoleButton(
+            label, about: "\(label) \(object)", action: ScreenAddress.press(label.lowercased()),
+            hidden: [ConsoleHidden("product", product.productIdentifier)])
     }
 
     func press(_ press: ScreenPress) {
@@ -199,25 +211,24 @@ extension ShellApp: ScreenApp {
             guard let product = products?.first(where: { $0.productIdentifier == press.values["product"] }) else {
                 return
             }
-            guard let quantity = Int(press.values["quantity"] ?? ""), (1...10).contains(quantity) else {
-                return screen.say("You can buy from 1 to 10 at once.")
+            guard let quantity = Int(press.values["quantity"] ?? "1"), (1...10).contains(quantity) else {
+                return screen.say("You can buy from 1 to 10 at once.", tone: .bad)
             }
             let payment = SKMutablePayment(product: product)
             payment.quantity = quantity
             ordersNotSeen += 1
             queue.add(payment)
-        default:
-            let words = press.button.split(separator: ".", maxSplits: 1)
-            guard words.count == 2 else { return }
-            let downloads = queue.transactions.flatMap(\.downloads).filter { $0.contentIdentifier == words[1] }
-            switch words[0] {
-            case "pause": queue.pause(downloads)
-            case "resume":
-                queue.resume(downloads.filter { $0.state == .paused })
-                queue.start(downloads.filter { $0.state == .failed })
-            default: break
-            }
+        case "pause": queue.pause(downloads(of: press))
+        case "resume":
+            let downloads = downloads(of: press)
+            queue.resume(downloads.filter { $0.state == .paused })
+            queue.start(downloads.filter { $0.state == .failed })
+        default: break
         }
+    }
+
+    private func downloads(of press: ScreenPress) -> [SKDownload] {
+        queue.transactions.flatMap(\.downloads).filter { $0.contentIdentifier == press.values["product"] }
     }
 
     private func redeem() {

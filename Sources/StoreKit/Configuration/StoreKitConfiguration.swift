@@ -56,6 +56,9 @@ public struct StoreKitConfiguration: Sendable {
     var isMissingStoreSaid = false
     /// Receives every step of the queue, on the thread that performs it, and may end the process. For crash tests.
     package var onStep: (@Sendable (PaymentQueueStep) -> Void)?
+    /// Called before the queue delivers a purchase that this process added, on the thread that performs it. It may end
+    /// the process.
+    package var beforeGrant: (@Sendable () -> Void)?
     /// Receives every step of the downloads, as ``onStep`` does for the queue.
     package var onDownloadStep: (@Sendable (DownloadMoment) -> Void)?
     /// A factor for the delays before retries. For crash tests.

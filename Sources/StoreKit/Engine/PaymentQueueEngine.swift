@@ -21,17 +21,21 @@ final class PaymentQueueEngine: Sendable {
         var mayPerform: @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
         /// The customer's languages, best first, for the texts of errors.
         var languages: [String] = []
-        /// Called each time the store's list was read completely.
+        /// Called each time the store's list was read completely, and by ``checkNotices()``.
         var afterListing: @Sendable () async -> Void = {}
         /// The transactions' downloads; nil for a queue that has none.
         var downloads: DownloadEngine?
         /// Called before and after each action; it may end the process. For tests.
         var onStep: (@Sendable (PaymentQueueStep) -> Void)?
+        /// Called before a purchase that this process added is delivered; it may end the process.
+        var beforeGrant: (@Sendable () -> Void)?
     }
 
     private struct State {
         var machine: PaymentQueueStateMachine
         var isStopped = false
+        /// The payments in the queue that this process added, while somebody wants to know about them.
+        var added: Set<UUID> = []
         /// The callers of ``quiet()`` that wait.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -68,6 +72,7 @@ final class PaymentQueueEngine: Sendable {
             state.isStopped ? nil : state.machine.newEntry(for: payment, key: key, storefront: storefront)
         }
         guard let added else { return }
+        if parts.beforeGrant != nil { _ = state.withLock { $0.added.insert(key) } }
         note { try $0.note(added: added) }
         happened { $0.add(added) }
     }
@@ -88,6 +93,13 @@ final class PaymentQueueEngine: Sendable {
     func checkStore() {
         guard !observers.isEmpty else { return }
         happened { $0.listAgain() }
+    }
+
+    /// Asks the store for notices, and for the state of deferred payments, without its list.
+    func checkNotices() {
+        guard !observers.isEmpty else { return }
+        happened { $0.askAboutDeferred() }
+        Task { [parts] in await parts.afterListing() }
     }
 
     /// Finishes a transaction. On return the finish is in the journal: after a crash the app does not receive the
@@ -178,8 +190,22 @@ final class PaymentQueueEngine: Sendable {
                 return
             }
             parts.onStep?(PaymentQueueStep(.before, action))
+            tellBeforeGrant(action)
             guard let unsaved = perform(action) else { continue }
             return settle { $0.saveFailed(unsaved) }
+        }
+    }
+
+    private func tellBeforeGrant(_ action: PaymentQueueStateMachine.Action) {
+        guard let beforeGrant = parts.beforeGrant else { return }
+        switch action {
+        case .update(let entries):
+            let grants = state.withLock { state in
+                entries.contains { $0.phase == .purchased && state.added.contains($0.key) }
+            }
+            if grants { beforeGrant() }
+        case .remove(let keys): state.withLock { $0.added.subtract(keys) }
+        default: break
         }
     }
 

@@ -26,4 +26,10 @@ extension PaymentQueueStateMachine {
 
     /// Requests the store's list, unless a request for it is running.
     mutating func listAgain() -> [Action] { startListing() }
+
+    /// Asks for the state of the payments that wait for approval, without waiting for their next retry.
+    mutating func askAboutDeferred() -> [Action] {
+        guard isActive else { return [] }
+        return inOrder.filter { $0.phase == .deferred }.flatMap { askNow($0) }
+    }
 }

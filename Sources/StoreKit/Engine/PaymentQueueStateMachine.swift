@@ -385,6 +385,12 @@ struct PaymentQueueStateMachine: Sendable {
         return (waiting.contains(.listing) ? actions : actions + startListing()) + nextRestore()
     }
 
+    /// Sends an entry now instead of after its delay.
+    mutating func askNow(_ entry: PaymentQueueEntry) -> [Action] {
+        waiting.remove(.entry(entry.key))
+        return startSending(entry)
+    }
+
     private mutating func startSending(_ entry: PaymentQueueEntry) -> [Action] {
         sending.insert(entry.key).inserted ? [.send(entry)] : []
     }

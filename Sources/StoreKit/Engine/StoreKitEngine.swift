@@ -64,7 +64,7 @@ final class StoreKitEngine: Sendable {
                 backoff: backoff,
                 newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform,
                 languages: configuration.languages, afterListing: { await notices?.check() },
-                downloads: downloads, onStep: configuration.onStep)
+                downloads: downloads, onStep: configuration.onStep, beforeGrant: configuration.beforeGrant)
         }
         func refusing(_ failure: PaymentFailure) -> PaymentQueueEngine {
             PaymentQueueEngine(queue(NoJournal(), RefusingPaymentStore(failure: failure)), journal: [])

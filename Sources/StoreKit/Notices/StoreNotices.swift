@@ -15,6 +15,8 @@ final class StoreNotices: Sendable {
     private struct State {
         weak var payments: PaymentQueueEngine?
         var isRunning = false
+        /// Whether a check was asked for while one was running, which may have missed what changed.
+        var mustRunAgain = false
         var isStopped = false
         /// The checks that failed since the last one that did not, or since the queue last read the store's list.
         var failures = 0
@@ -51,7 +53,7 @@ final class StoreNotices: Sendable {
 
     // MARK: Notices
 
-    /// Fetches and delivers notices, after the queue has read the store's list. Does nothing while another check runs.
+    /// Fetches and delivers notices. While another check runs, it does nothing; one more check follows that one.
     func check() async {
         state.withLock { $0.failures = 0 }
         await checkOnce()
@@ -65,18 +67,23 @@ final class StoreNotices: Sendable {
 
     private func checkOnce() async {
         let isFirst = state.withLock { state in
-            guard !state.isStopped, !state.isRunning else { return false }
+            guard !state.isStopped else { return false }
+            state.mustRunAgain = state.isRunning
+            guard !state.isRunning else { return false }
             state.isRunning = true
             return true
         }
         guard isFirst else { return }
         var isReached = true
         do { try await passOn() } catch { isReached = error != .unreachable }
-        let attempt = state.withLock { state -> Int? in
+        let (attempt, mustRunAgain) = state.withLock { state -> (Int?, Bool) in
+            defer { state.mustRunAgain = false }
             state.isRunning = false
             state.failures = isReached ? 0 : state.failures + 1
-            return isReached || state.isStopped || state.failures > Self.retries ? nil : state.failures
+            let isOver = isReached || state.isStopped || state.failures > Self.retries
+            return (isOver ? nil : state.failures, isReached && state.mustRunAgain)
         }
+        if mustRunAgain { return await checkOnce() }
         guard let attempt else { return }
         timer.after(seconds: backoff.delay(attempt)) { [weak self] in
             guard let self else { return }

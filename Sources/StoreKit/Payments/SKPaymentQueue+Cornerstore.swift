@@ -15,4 +15,9 @@ extension SKPaymentQueue {
     /// storefront. Apple's system does so when an app returns to the foreground. Without an observer, the method does
     /// nothing.
     public func checkStore() { configuredEngine.payments.checkStore() }
+
+    /// Asks the store for refunds, promoted purchases, price increases and a changed storefront, and whether deferred
+    /// payments of this device were approved. Unlike ``checkStore()``, it does not ask for unfinished transactions:
+    /// another device of the account may be about to finish them. Without an observer, the method does nothing.
+    package func checkNotices() { configuredEngine.payments.checkNotices() }
 }
