@@ -150,7 +150,7 @@ extension TestStore {
             #expect(receipt.inApp.count == expected.count + lasting.count)
             let answer = try await test.verify(bytes, password: test.sharedSecret)
             let latest = answer.latest.filter { $0["product_id"] as? String == "credits5" }
-            #expect(latest.compactMap { $0["transaction_id"] as? String } == expected)
+            #expect(latest.compactMap { $0["transaction_id"] as? String } == expected.reversed())
             #expect(consumables(try await TestStore.verified(try #require(answer.latestReceipt))) == expected)
             // Those that were left out come as soon as there is room.
             try await test.store.finish(newest, of: account)

@@ -101,8 +101,10 @@ private struct OfferSigner {
             #expect(receipt.inApp.first?.promotionalOfferID == nil)
             #expect(receipt.inApp.last?.isTrialPeriod == false)
             let answer = try await test.verify(test.appReceipt(account), password: test.sharedSecret)
+            // The newest period comes first.
             #expect(
-                answer.latest.map { $0["promotional_offer_id"] as? String } == receipt.inApp.map(\.promotionalOfferID))
+                answer.latest.map { $0["promotional_offer_id"] as? String }
+                    == receipt.inApp.reversed().map(\.promotionalOfferID))
         }
     }
 
