@@ -20,6 +20,8 @@ actor StoreProcess {
     static let bundleID = "com.example.kills"
     static let consumables = ["coins", "gems"]
     static let nonConsumables = ["hat", "scarf", "wand", "lamp"]
+    /// Subscriptions of a month, each in a group of its own.
+    static let subscriptions = (1...8).map { "club\($0)" }
     /// Those of the non-consumables that have hosted content, and how many bytes it is.
     static let hosted = ["wand": 2_000_000, "lamp": 1_200_000]
 
@@ -58,6 +60,16 @@ actor StoreProcess {
 
             """
                 + products.map { "      - { productID: \($0), type: \($1), displayPrice: 0.99 }\n" }.joined()
+                + "    subscriptionGroups:\n"
+                + subscriptions.enumerated().map { number, product in
+                    """
+                          - id: "\(21_000_001 + number)"
+                            name: \(product)
+                            subscriptions:
+                              - { productID: \(product), displayPrice: 0.99, recurringSubscriptionPeriod: P1M, groupNumber: 1 }
+
+                    """
+                }.joined()
     }
 
     /// Where devices reach the sandbox.
@@ -101,11 +113,42 @@ actor StoreProcess {
         var kind: String
         var quantity: Int
         var finishedDate: String?
+        var purchaseDate: String?
+        var expiresDate: String?
     }
 
     func createAccount(_ email: String, password: String) async throws {
         let body = try JSONEncoder().encode(["email": email, "password": password])
         _ = try await ask("POST", "sandbox/accounts", body, status: 201)
+    }
+
+    /// Makes an account, signs in on a device of its own and buys all subscriptions.
+    func subscribe(_ email: String, password: String) async throws {
+        try await createAccount(email, password: password)
+        let device = "\(sandbox)/device/v1"
+        let session = try JSONEncoder().encode(
+            ["email": email, "password": password, "deviceId": UUID().uuidString])
+        let signedIn = try await HTTPReply("POST", "\(device)/session", body: Array(session))
+        guard let token = signedIn.json["token"] as? String else {
+            throw KillTestError("cannot sign in: \(signedIn.text)")
+        }
+        for product in Self.subscriptions {
+            let purchase: [String: Any] = [
+                "idempotencyKey": UUID().uuidString, "bundleId": Self.bundleID, "productId": product, "quantity": 1,
+                "simulatesAskToBuy": false,
+            ]
+            let bought = try await HTTPReply(
+                "POST", "\(device)/purchases", token: token,
+                body: Array(try JSONSerialization.data(withJSONObject: purchase)))
+            guard bought.json["state"] as? String == "purchased" else {
+                throw KillTestError("cannot subscribe: \(bought.text)")
+            }
+        }
+    }
+
+    /// Sets the sandbox's clock. Returns false when the store was killed before it answered.
+    func setClock(_ date: String) async -> Bool {
+        (try? await ask("PUT", "sandbox/clock", Data("{\"set\":\"\(date)\"}".utf8), status: 200)) != nil
     }
 
     /// Turns hosting on and uploads content, which the sandbox gives at once.

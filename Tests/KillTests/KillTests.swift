@@ -69,6 +69,17 @@ struct KillTests {
         #expect(totals.purchases > totals.named + totals.random && totals.restores >= plan.devices, "seed \(seed)")
     }
 
+    @Test(arguments: Backend.available)
+    func `a store is killed while its clock renews subscriptions, and each period is sold once`(
+        _ backend: Backend
+    ) async throws {
+        let seed = UInt64.random(in: 0..<1 << 32)
+        let totals = try await RenewalKillRun.run(backend, Programs.built(), kills: 6, seed: seed)
+        print("Kill test of renewals, \(backend): \(totals), seed \(seed)")
+        #expect(totals.wrong == [], "seed \(seed)")
+        #expect(totals.kills == 6 && totals.cut > 0 && totals.renewals > 1000, "seed \(seed)")
+    }
+
     /// What `add` and `finishTransaction` journal is there when they return, whatever the app does next.
     @Test func `an app may exit right after it added a payment or finished a transaction`() async throws {
         let launches = 12

@@ -2,6 +2,7 @@ import ControlWire
 import Foundation
 import StoreServer
 import Subprocess
+import Synchronization
 import SystemPackage
 
 /// The sample apps on pages in a browser, each in a process of its own on one device.
@@ -13,15 +14,21 @@ struct DemoScreens: Sendable {
     /// How long the apps may take to open their pages.
     private static let patience = Duration.seconds(30)
 
-    /// Runs the apps until the task is cancelled. An app that crashes is started again, as a person would do.
+    /// Runs the apps until the task is cancelled. An app that crashes or is killed is started again at its address, as
+    /// a person would do.
     /// - Parameter onReady: called with the pages once all apps have one.
     /// - Throws: ``CommandError`` when an app cannot be started, ends by itself or opens no page.
     func run(onReady: @escaping @Sendable ([ControlAPI.Screen]) -> Void) async throws {
+        let ports = Ports()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for sample in DemoSample.allCases {
-                group.addTask { try await keep(sample) }
+                group.addTask { try await keep(sample, ports) }
             }
-            group.addTask { onReady(try await pages()) }
+            group.addTask {
+                let screens = try await pages()
+                ports.learn(screens)
+                onReady(screens)
+            }
             try await group.waitForAll()
         }
     }
@@ -39,19 +46,25 @@ struct DemoScreens: Sendable {
             .failed, "Not every sample app opened its page within \(Self.patience.components.seconds) seconds.")
     }
 
-    private func keep(_ sample: DemoSample) async throws {
+    private func keep(_ sample: DemoSample, _ ports: Ports) async throws {
         while !Task.isCancelled {
-            let status = try await start(sample)
+            let log = places.path("\(sample.rawValue).log")
+            let status = try await start(sample, port: ports[sample.bundleID], log: log)
             if Task.isCancelled { return }
-            // The status of a crash that somebody ordered on the page.
-            guard case .exited(9) = status else {
-                throw CommandError(.failed, "\(sample.rawValue) ended: \(status)")
+            switch status {
+            case .exited(9): console.remark("\(sample.rawValue) crashed as ordered, and is started again.")
+            case .signaled: console.remark("\(sample.rawValue) was killed, and is started again.")
+            case .exited:
+                let text = (try? Data(contentsOf: log)).map { String(decoding: $0.suffix(4096), as: UTF8.self) } ?? ""
+                let reason = text.split(separator: "\n").last.map { ": " + Style.printable(String($0)) } ?? ""
+                throw CommandError(.failed, "\(sample.rawValue) ended with \(status)\(reason)")
             }
-            console.remark("\(sample.rawValue) crashed, and is started again.")
+            // An app that dies at its start would occupy the processors.
+            try await Task.sleep(for: .milliseconds(500))
         }
     }
 
-    private func start(_ sample: DemoSample) async throws -> TerminationStatus {
+    private func start(_ sample: DemoSample, port: Int?, log: URL) async throws -> TerminationStatus {
         var options = PlatformOptions()
         options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(3))]
         let variables = [
@@ -61,15 +74,32 @@ struct DemoScreens: Sendable {
             "CORNERSTORE_USER_TOKEN_FILE": places.path("reader-token").path,
         ]
         do {
+            let errors = try FileDescriptor.open(
+                FilePath(log.path), .writeOnly, options: [.create, .truncate], permissions: .ownerReadWrite)
             return try await Subprocess.run(
-                .path(FilePath(places.program(sample).path)), arguments: ["--web"],
+                .path(FilePath(places.program(sample).path)),
+                arguments: Arguments(["--web"] + (port.map { ["--port", "\($0)"] } ?? [])),
                 environment: .custom(
                     Dictionary(
                         uniqueKeysWithValues: variables.map { (Environment.Key(stringLiteral: $0.key), $0.value) })),
-                platformOptions: options, input: .none, output: .discarded, error: .discarded
+                platformOptions: options, input: .none, output: .discarded,
+                error: .fileDescriptor(errors, closeAfterSpawningProcess: true)
             ).terminationStatus
         } catch let error as SubprocessError {
             throw CommandError(.failed, "Cannot run \(sample.rawValue): \(error)")
+        }
+    }
+}
+
+/// The ports of the apps' pages, by bundle identifier.
+private final class Ports: Sendable {
+    private let ports = Mutex<[String: Int]>([:])
+
+    subscript(bundleID: String) -> Int? { ports.withLock { $0[bundleID] } }
+
+    func learn(_ screens: [ControlAPI.Screen]) {
+        ports.withLock { ports in
+            for screen in screens { ports[screen.bundleId] = URL(string: screen.address)?.port }
         }
     }
 }
