@@ -6,14 +6,16 @@ extension ControlAPI {
     public struct Refund: Codable, Sendable {
         /// `app` for an issue with the app, or `other`; nil means `other`.
         public var reason: String?
+        /// `whole`, or `prorated` for the part of a subscription period that is not over; nil means `whole`.
+        public var share: String?
 
         /// Creates a refund.
-        public init(reason: String? = nil) { self.reason = reason }
+        public init(reason: String? = nil, share: String? = nil) { (self.reason, self.share) = (reason, share) }
     }
 
-    /// The result of a refund.
+    /// The result of a refund, or of the reversal of one.
     public struct Refunded: Codable, Sendable, Equatable {
-        /// The amount that was refunded, as a decimal.
+        /// The amount that was refunded, or charged again, as a decimal.
         public var amount: String
         /// The currency of the amount, as an ISO 4217 code.
         public var currency: String

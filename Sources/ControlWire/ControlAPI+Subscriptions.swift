@@ -208,12 +208,87 @@ extension ControlAPI {
         }
     }
 
-    /// A change of a subscription.
+    /// A change of a subscription: one of the properties.
     public struct SubscriptionChange: Codable, Sendable {
         /// Whether the subscription renews by itself.
-        public var willRenew: Bool
+        public var willRenew: Bool?
+        /// Another product of the group. A higher plan is bought at once, a lower one with the next renewal.
+        public var productId: String?
 
         /// Creates a change.
-        public init(willRenew: Bool) { self.willRenew = willRenew }
+        public init(willRenew: Bool? = nil, productId: String? = nil) {
+            (self.willRenew, self.productId) = (willRenew, productId)
+        }
     }
+
+    /// An extension of one subscription.
+    public struct SubscriptionExtension: Codable, Sendable {
+        /// The days by which the period is extended, 1 to 90.
+        public var days: Int
+
+        /// Creates an extension.
+        public init(days: Int) { self.days = days }
+    }
+
+    /// An extension of all active subscriptions of a product.
+    public struct MassExtension: Codable, Sendable {
+        /// The app's bundle identifier.
+        public var bundleId: String
+        /// The identifier of the subscription product.
+        public var productId: String
+        /// The days by which the periods are extended, 1 to 90.
+        public var days: Int
+
+        /// Creates an extension.
+        public init(bundleId: String, productId: String, days: Int) {
+            (self.bundleId, self.productId, self.days) = (bundleId, productId, days)
+        }
+    }
+
+    /// The result of a mass extension.
+    public struct MassExtended: Codable, Sendable, Equatable {
+        /// The number of subscriptions that were extended.
+        public var succeeded: Int
+        /// The number of active subscriptions that cannot be extended, such as those in a free period.
+        public var failed: Int
+
+        /// Creates a result.
+        public init(succeeded: Int, failed: Int) { (self.succeeded, self.failed) = (succeeded, failed) }
+    }
+
+    /// The billing grace period of an app's subscriptions.
+    public struct GracePeriod: Codable, Sendable, Equatable {
+        /// Its length in days: 3, 16 or 28. Weekly subscriptions have at most six days.
+        public var days: Int64
+        /// Whether production has it; nil for true.
+        public var production: Bool?
+        /// Whether the sandbox has it; nil for true.
+        public var sandbox: Bool?
+        /// Whether only renewals after a paid period have it, and not those after a free offer; nil for false.
+        public var paidToPaidOnly: Bool?
+
+        /// Creates a grace period.
+        public init(
+            days: Int64, production: Bool? = nil, sandbox: Bool? = nil, paidToPaidOnly: Bool? = nil
+        ) {
+            self.days = days
+            self.production = production
+            self.sandbox = sandbox
+            self.paidToPaidOnly = paidToPaidOnly
+        }
+    }
+}
+
+/// What the operator lets happen to a subscription now. The raw values are the last parts of the paths.
+public enum SubscriptionAction: String, Sendable, CaseIterable {
+    /// The period ends, and the subscription renews. Sandbox only.
+    case renew
+    /// The period ends, and auto-renew is off. Sandbox only.
+    case expire
+    /// The period ends, and the payment of the renewal fails until ``recover``. Sandbox only.
+    case fail
+    /// An overdue payment is tried again.
+    case recover
+    /// The end of the period moves to a later date.
+    case extend
 }

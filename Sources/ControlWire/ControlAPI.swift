@@ -17,12 +17,15 @@ public enum ControlAPI {
         public var isInCatalog: Bool
         /// The identifiers of the app's products in the catalog.
         public var productIds: [String]
+        /// The billing grace period of the app's subscriptions; nil for none.
+        public var gracePeriod: GracePeriod?
 
         /// Creates an app.
         public init(
             bundleId: String, name: String?, appId: Int64, sharedSecret: String, isInCatalog: Bool,
-            productIds: [String]
+            productIds: [String], gracePeriod: GracePeriod? = nil
         ) {
+            self.gracePeriod = gracePeriod
             self.bundleId = bundleId
             self.name = name
             self.appId = appId
@@ -152,6 +155,9 @@ public enum ControlAPI {
         public var locked: Bool
         /// Whether each purchase is interrupted and waits until it is resolved on the control port.
         public var interruptsPurchases: Bool
+        /// How long the periods of a tester's subscriptions last: `real`; `3m`, `5m`, `15m`, `30m` or `1h` for a month;
+        /// `never` when subscriptions do not renew.
+        public var renewalRate: String
         /// The date on which the account was created.
         public var createdDate: String
         /// The date of the newest transaction of a product; nil without one, and in the answer to a change.
@@ -160,7 +166,8 @@ public enum ControlAPI {
         /// Creates an account.
         public init(
             accountId: String, email: String, storefront: String, paymentsAllowed: Bool, asksToBuy: Bool, locked: Bool,
-            interruptsPurchases: Bool, createdDate: String, lastPurchaseDate: String? = nil
+            interruptsPurchases: Bool, renewalRate: String = "real", createdDate: String,
+            lastPurchaseDate: String? = nil
         ) {
             self.accountId = accountId
             self.email = email
@@ -169,6 +176,7 @@ public enum ControlAPI {
             self.asksToBuy = asksToBuy
             self.locked = locked
             self.interruptsPurchases = interruptsPurchases
+            self.renewalRate = renewalRate
             self.createdDate = createdDate
             self.lastPurchaseDate = lastPurchaseDate
         }
@@ -212,12 +220,16 @@ public enum ControlAPI {
         public var locked: Bool?
         /// Whether each purchase fails on the device and waits at the store until it is resolved.
         public var interruptsPurchases: Bool?
+        /// How long the periods of a tester's subscriptions last, from the next one on: `real`, `3m`, `5m`, `15m`, `30m`,
+        /// `1h` or `never`.
+        public var renewalRate: String?
 
         /// Creates a change.
         public init(
             storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, locked: Bool? = nil,
-            interruptsPurchases: Bool? = nil
+            interruptsPurchases: Bool? = nil, renewalRate: String? = nil
         ) {
+            self.renewalRate = renewalRate
             self.storefront = storefront
             self.paymentsAllowed = paymentsAllowed
             self.asksToBuy = asksToBuy
@@ -256,6 +268,11 @@ public enum ControlAPI {
         public var revocationDate: String?
         /// The reason of the refund: `app` or `other`.
         public var revocationReason: String?
+        /// What was given back of the price, as a decimal: all, or a part after a prorated refund or a change of plan.
+        /// Nil for nothing.
+        public var refunded: String?
+        /// Whether a change of plan ended this subscription period early; nil for no.
+        public var isUpgraded: Bool?
         /// The number of the storefront's item; nil for a product.
         public var item: Int64?
         /// The item's name; nil for a product, and for an item that is no longer in the catalog.
@@ -269,7 +286,8 @@ public enum ControlAPI {
             transactionId: String, originalTransactionId: String, accountId: String, bundleId: String,
             productId: String, kind: String, quantity: Int, price: String, currency: String, purchaseDate: String,
             expiresDate: String?, finishedDate: String?, revocationDate: String?, revocationReason: String?,
-            item: Int64? = nil, name: String? = nil, email: String? = nil
+            refunded: String? = nil, isUpgraded: Bool? = nil, item: Int64? = nil, name: String? = nil,
+            email: String? = nil
         ) {
             self.transactionId = transactionId
             self.originalTransactionId = originalTransactionId
@@ -285,6 +303,8 @@ public enum ControlAPI {
             self.finishedDate = finishedDate
             self.revocationDate = revocationDate
             self.revocationReason = revocationReason
+            self.refunded = refunded
+            self.isUpgraded = isUpgraded
             self.item = item
             self.name = name
             self.email = email

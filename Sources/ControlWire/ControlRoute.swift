@@ -64,6 +64,10 @@ public enum ControlRoute: Sendable, Hashable {
     case attempts(StoreEnvironment, AttemptFilter = AttemptFilter(), before: String? = nil, limit: Int? = nil)
     /// Refunds a transaction: ``ControlAPI/Refund``, answered with ``ControlAPI/Refunded``.
     case refund(StoreEnvironment, id: String)
+    /// Takes a refund back and charges its amount again, answered with ``ControlAPI/Refunded``.
+    case reverseRefund(StoreEnvironment, id: String)
+    /// Refuses a refund that the customer asked for.
+    case declineRefund(StoreEnvironment, id: String)
     /// Lists the purchases that wait: ``ControlAPI/PendingPurchase``.
     case pendingPurchases(StoreEnvironment)
     /// Approves a purchase that waits for approval. The answer is a `PurchaseResponse`.
@@ -91,9 +95,15 @@ public enum ControlRoute: Sendable, Hashable {
     case subscriptionPeriods(StoreEnvironment, email: String, before: String? = nil, limit: Int? = nil)
     /// Lists an account's subscriptions with their states and news: ``ControlAPI/Subscription``.
     case subscriptions(StoreEnvironment, account: String)
-    /// Turns auto-renew of a subscription on or off: ``ControlAPI/SubscriptionChange``, answered with
-    /// ``ControlAPI/Subscription``.
+    /// Turns auto-renew of a subscription on or off, or changes its plan: ``ControlAPI/SubscriptionChange``, answered
+    /// with ``ControlAPI/Subscription``.
     case changeSubscription(StoreEnvironment, id: String)
+    /// Lets something happen to a subscription now, answered with ``ControlAPI/Subscription``. Only
+    /// ``SubscriptionAction/extend`` has a body: ``ControlAPI/SubscriptionExtension``.
+    case actOnSubscription(StoreEnvironment, id: String, SubscriptionAction)
+    /// Extends all subscriptions of a product: ``ControlAPI/MassExtension``, answered with
+    /// ``ControlAPI/MassExtended``.
+    case extendSubscriptions(StoreEnvironment)
     /// Describes an app's products as a device gets them: ``ControlAPI/Preview``.
     case preview(StoreEnvironment, PreviewQuery)
     /// Lists the codes, newest first: ``ControlAPI/Code``.
@@ -108,6 +118,10 @@ public enum ControlRoute: Sendable, Hashable {
     case catalog
     /// Gets an app with its products in full: ``ControlAPI/CatalogApp``. `product` selects one product.
     case app(bundle: String, product: String? = nil)
+    /// Sets the billing grace period of an app: ``ControlAPI/GracePeriod``.
+    case setGracePeriod(bundle: String)
+    /// Removes the billing grace period of an app.
+    case removeGracePeriod(bundle: String)
     /// Shows the shared secret of an app: ``ControlAPI/SharedSecret``.
     case revealSecret(bundle: String)
 
@@ -340,6 +354,8 @@ public enum ControlRoute: Sendable, Hashable {
                 .get, store, "attempts",
                 query: [(.before, before)] + filter.query + [(.limit, limit.map(String.init))])
         case .refund(let store, let id): Line(.post, store, "transactions/{id}/refund", [(.id, id)])
+        case .reverseRefund(let store, let id): Line(.post, store, "transactions/{id}/refund/reverse", [(.id, id)])
+        case .declineRefund(let store, let id): Line(.post, store, "transactions/{id}/refund/decline", [(.id, id)])
         case .pendingPurchases(let store): Line(.get, store, "pending-purchases")
         case .approve(let store, let key):
             Line(.post, store, "pending-purchases/{key}/approve", [(.key, key.uuidString)])
@@ -367,6 +383,9 @@ public enum ControlRoute: Sendable, Hashable {
                 query: [(.before, before), (.limit, limit.map(String.init))])
         case .subscriptions(let store, let account): Line(.get, store, "subscriptions", query: [(.account, account)])
         case .changeSubscription(let store, let id): Line(.patch, store, "subscriptions/{id}", [(.id, id)])
+        case .actOnSubscription(let store, let id, let action):
+            Line(.post, store, "subscriptions/{id}/\(action.rawValue)", [(.id, id)])
+        case .extendSubscriptions(let store): Line(.post, store, "subscription-extensions")
         case .preview(let store, let query): Line(.get, store, "preview", query: query.query)
         case .codes(let store): Line(.get, store, "codes")
         case .addCode(let store): Line(.post, store, "codes")
@@ -374,6 +393,9 @@ public enum ControlRoute: Sendable, Hashable {
         case .catalog: Line(.get, "/control/v1/catalog")
         case .app(let bundle, let product):
             Line(.get, "/control/v1/apps/{bundle}", [(.bundle, bundle)], query: [(.product, product)])
+        case .setGracePeriod(let bundle): Line(.put, "/control/v1/apps/{bundle}/grace-period", [(.bundle, bundle)])
+        case .removeGracePeriod(let bundle):
+            Line(.delete, "/control/v1/apps/{bundle}/grace-period", [(.bundle, bundle)])
         case .revealSecret(let bundle): Line(.post, "/control/v1/apps/{bundle}/secret", [(.bundle, bundle)])
         case .content(let bundle, let product):
             Line(.get, "/control/v1/content", query: [(.bundle, bundle), (.product, product)])
@@ -461,7 +483,8 @@ public enum ControlRoute: Sendable, Hashable {
             .decline(.sandbox, key: UUID()), .resolve(.sandbox, key: UUID()), .promote(.sandbox),
             .priceIncreases(.sandbox), .withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""),
             .subscribers(.sandbox), .subscriptionPeriods(.sandbox, email: ""), .subscriptions(.sandbox, account: ""),
-            .changeSubscription(.sandbox, id: ""),
+            .changeSubscription(.sandbox, id: ""), .extendSubscriptions(.sandbox), .reverseRefund(.sandbox, id: ""),
+            .declineRefund(.sandbox, id: ""), .setGracePeriod(bundle: ""), .removeGracePeriod(bundle: ""),
             .preview(.sandbox, PreviewQuery(bundle: "")), .increasePrice(.sandbox), .codes(.sandbox),
             .addCode(.sandbox),
             .content(), .setHosting, .setContentRule, .beginUpload, .upload(UUID()), .appendToUpload(UUID(), offset: 0),
@@ -477,6 +500,7 @@ public enum ControlRoute: Sendable, Hashable {
             .withdrawCode(.sandbox, code: ""), .catalog, .app(bundle: ""), .revealSecret(bundle: ""), .events, .sheets,
             .screens, .announceScreen,
             .requests(), .settings, .revealTester, .audit(),
-        ] + ContentStepName.allCases.map { .step($0, version: UUID()) } + ManagedRoute.all.map { .managed($0) }
+        ] + SubscriptionAction.allCases.map { .actOnSubscription(.sandbox, id: "", $0) }
+        + ContentStepName.allCases.map { .step($0, version: UUID()) } + ManagedRoute.all.map { .managed($0) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer(""), .asset("")].map { .sheet($0) }
 }

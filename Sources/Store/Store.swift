@@ -88,7 +88,7 @@ public final class Store: Sendable {
             let highest = [
                 try Transactions.highestID(connection), try RestoredTransactions.highestID(connection),
                 try ItemPurchases.highestID(connection), try Attempts.highestID(connection),
-                try SubscriptionFeed.highestNumber(connection),
+                try SubscriptionFeed.highestNumber(connection), try Refunds.highestID(connection),
             ]
             return (try ClockSettings.load(connection), highest.compactMap { $0 }.max())
         }

@@ -40,6 +40,20 @@ public struct Money: Hashable, Codable, Sendable {
         return "\(sign)\(units).\(digits)"
     }
 
+    /// The currencies that have no smaller unit (ISO 4217).
+    public static let wholeCurrencies: Set<String> = ["CLP", "JPY", "KRW", "VND"]
+
+    /// The part of the amount for `part` of `whole`, rounded down to the smallest unit of the currency: a cent, or a
+    /// yen. At most the amount, and at least 0.
+    public func share(_ part: Int64, of whole: Int64) -> Money {
+        guard part > 0, whole > 0 else { return Money(milliunits: 0, currency: currency) }
+        guard part < whole else { return self }
+        let product = milliunits.multipliedFullWidth(by: part)
+        let exact = whole.dividingFullWidth(product).quotient
+        let unit: Int64 = Self.wholeCurrencies.contains(currency) ? 1000 : 10
+        return Money(milliunits: exact / unit * unit, currency: currency)
+    }
+
     /// The amount for `quantity` items; nil when it overflows.
     public func times(_ quantity: Int) -> Money? {
         let (product, overflow) = milliunits.multipliedReportingOverflow(by: Int64(quantity))

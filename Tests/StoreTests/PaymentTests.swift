@@ -154,7 +154,8 @@ import Testing
                 #expect(try await refusal { try await test.store.refund(id, reason: .other) } == .wrongState)
             }
             let told = PaymentRefund(
-                transactionID: first.transactionID, idempotencyKey: hats.idempotencyKey,
+                refundID: try #require(processor.refunds.first).refundID, transactionID: first.transactionID,
+                idempotencyKey: hats.idempotencyKey,
                 reference: "R-\(hats.idempotencyKey)", amount: Money(milliunits: 2990, currency: "USD"))
             #expect(processor.refunds == [told])
             #expect(try await test.ledger().map(\.revocationReason) == [1, 1])

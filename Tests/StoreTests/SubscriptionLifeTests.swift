@@ -14,7 +14,7 @@ import Testing
     /// What can happen, with a number for its chance.
     private enum Event: CaseIterable {
         case hours, days, month, year, cancel, enable, buyWeekly, buyMonthly, buyYearly, refundLast, refundEarlier
-        case cardFails, cardWorks, receipt
+        case refundPart, reverse, extend, grace, noGrace, cardFails, cardWorks, receipt
 
         static func any(_ random: inout SeededGenerator) -> Event {
             let likely: [Event] = [.hours, .days, .days, .month, .month]
@@ -46,6 +46,7 @@ import Testing
                 try await test.store.changeClock { $0.reset() }
                 let account = try await test.account("life-\(seed)@example.com")
                 let heldBefore = processor.held.reduce(0) { $0 + $1.value }
+                let refundedBefore = processor.refunds.reduce(0) { $0 + $1.amount.milliunits }
                 var story: [String] = []
                 for _ in 0..<Int.random(in: 10...60, using: &random) {
                     let event = Event.any(&random)
@@ -57,8 +58,13 @@ import Testing
                 }
                 // Every payment that the processor holds is in the ledger, once, with its amount.
                 let paid = try await periods(test, account).reduce(0) { $0 + $1.price.milliunits }
+                // Reversing a refund charges its amount again.
+                let again = try await test.reversed(of: account)
                 let held = processor.held.reduce(0) { $0 + $1.value } - heldBefore
-                #expect(held == paid, "seed \(seed): \(held) is held, \(paid) is in the ledger")
+                #expect(held == paid + again, "seed \(seed): \(held) is held, \(paid + again) is in the ledger")
+                let given = processor.refunds.reduce(0) { $0 + $1.amount.milliunits } - refundedBefore
+                let refunded = try await periods(test, account).reduce(0) { $0 + $1.refunded }
+                #expect(given == refunded + again, "seed \(seed): \(given) was given back of \(refunded + again)")
                 // Later lives have the same clock; nothing of this one may be due then.
                 _ = try await test.store.clearHistory(of: account)
                 #expect(try await test.store.subscriptions(of: account).isEmpty)
@@ -104,6 +110,21 @@ import Testing
                 return
             }
             _ = try await test.store.refund(one.transactionID, reason: .other)
+        case .refundPart:
+            guard let last = try await periods(test, account).last(where: { $0.revokedAt == nil }) else { return }
+            _ = try await test.store.refund(last.transactionID, reason: .app, share: .prorated)
+        case .reverse:
+            guard let last = try await periods(test, account).last(where: { $0.revokedAt != nil }) else { return }
+            do { _ = try await test.store.reverseRefund(last.transactionID) } catch let error as StoreError
+                where error.code == .wrongState
+            {}
+        case .extend:
+            guard let subscription else { return }
+            do { _ = try await test.store.extend(subscription.originalTransactionID, days: 9) } catch let error
+                as StoreError where error.code == .wrongState
+            {}
+        case .grace: try await test.store.apps.setGracePeriod(GracePeriod(length: .sixteenDays), of: TestStore.bundleID)
+        case .noGrace: try await test.store.apps.setGracePeriod(nil, of: TestStore.bundleID)
         case .cardFails: declines.withLock { $0 = true }
         case .cardWorks: declines.withLock { $0 = false }
         case .receipt:
@@ -136,6 +157,11 @@ import Testing
             fails(subscription.transactionID != last.transactionID, "the last period is another one"),
             fails(subscription.expiresDate != last.expiresDate, "the end is another one"),
             fails(subscription.productID != last.productID, "the product is another one"),
+            fails(periods.contains { $0.refunded > $0.price.milliunits }, "more is refunded than was paid"),
+            fails(last.isUpgraded, "the last period is marked as replaced"),
+            fails(
+                subscription.state == .gracePeriod && subscription.graceEnds.map { $0 <= now } ?? true,
+                "in grace after its end"),
             fails((subscription.dueAt ?? .max) <= now, "something is due still"),
             fails(isOver != (subscription.dueAt == nil), "\(subscription.state) and due at \(subscription.dueAt ?? 0)"),
             fails(isOver && subscription.willRenew, "over and renewing"),
@@ -148,21 +174,29 @@ import Testing
             fails(
                 element.map { $0.autoRenewStatus != subscription.willRenew } ?? false, "pending_renewal_info differs"),
         ]
-        // No renewal begins before the end of the period before it, unless the customer bought another plan.
+        // No period begins before the end of the one before it, unless that was replaced by a change of plan, or bought
+        // while the earlier one was refunded and got back later.
+        let returned = Set(news.filter { $0.type == .refundReversed }.map(\.transactionID))
         for (earlier, later) in zip(periods, periods.dropFirst()) {
             let end = earlier.expiresDate ?? 0
             let isEarly =
                 later.purchaseDate < end && earlier.revokedAt.map { $0 / 1000 > later.purchaseDate / 1000 } ?? true
-            problems.append(
-                fails(isEarly && later.productID == earlier.productID, "\(later.productID) is charged twice"))
+            let isReplaced = earlier.isUpgraded || returned.contains(earlier.transactionID)
+            problems.append(fails(isEarly && !isReplaced, "\(later.productID) is charged twice"))
+            problems.append(fails(isReplaced && !isEarly && later.purchaseDate > end, "replaced after its end"))
             problems.append(fails(later.purchaseDate < earlier.purchaseDate, "periods in the wrong order"))
         }
         if news.count < 200 {
             // Each period is told of once: as a purchase, a change of plan or a renewal.
-            let starts: [SubscriptionNews.Kind] = [.subscribed, .renewalPreference, .renewed]
-            let told = news.filter { starts.contains($0.type) }.map(\.transactionID).reversed()
+            let told = news.filter {
+                $0.type == .subscribed || $0.type == .renewed || $0.type == .renewalPreference && $0.subtype == .upgrade
+            }.map(\.transactionID).reversed()
             problems.append(fails(Array(told) != periods.map(\.transactionID), "the news tell of other periods"))
-            let refunds = Set(news.filter { $0.type == .refund }.map(\.transactionID))
+            var refunds: Set<TransactionID> = []
+            for item in news.reversed() {
+                if item.type == .refund { refunds.insert(item.transactionID) }
+                if item.type == .refundReversed { refunds.remove(item.transactionID) }
+            }
             let revoked = Set(periods.filter { $0.revokedAt != nil }.map(\.transactionID))
             problems.append(fails(refunds != revoked, "the news tell of other refunds"))
             // A purchase has whole seconds.

@@ -9,7 +9,7 @@ import Testing
     private static let day: Int64 = 86_400_000
     private static let end: Int64 = 200 * day
     private let policy = RenewalPolicy(lead: 0, retryDays: [1, 5, 20], lastRetryDay: 30)
-    private let withGrace = RenewalPolicy(lead: 0, graceDays: 16, retryDays: [1, 5, 20], lastRetryDay: 30)
+    private static let grace = end + 16 * day
 
     private func period(_ id: Int64, from start: Int64, product: ProductID = "club.monthly") -> Transaction {
         Transaction(
@@ -47,19 +47,19 @@ import Testing
         early.lead = Self.day
         var subscription = begun(early)
         #expect(subscription.dueAt == Self.end - Self.day)
-        #expect(subscription.chargeFailed(at: Self.end - Self.day, hasGrace: false, policy: early).isEmpty)
+        #expect(subscription.chargeFailed(at: Self.end - Self.day, grace: nil, policy: early).isEmpty)
         #expect(subscription.state == .active && subscription.dueAt == Self.end)
     }
 
     @Test func withoutGraceTheAccessEndsAndTheStoreTriesUntilItGivesUp() {
         var subscription = begun(policy)
         #expect(
-            words(subscription.chargeFailed(at: Self.end, hasGrace: false, policy: policy)) == ["DID_FAIL_TO_RENEW"])
+            words(subscription.chargeFailed(at: Self.end, grace: nil, policy: policy)) == ["DID_FAIL_TO_RENEW"])
         #expect(subscription.state == .billingRetry && !subscription.isActive(at: Self.end))
         var dates: [Int64] = []
         while subscription.duty(policy) == .renew, let date = subscription.dueAt {
             dates.append((date - Self.end) / Self.day)
-            #expect(subscription.chargeFailed(at: date, hasGrace: false, policy: policy).isEmpty)
+            #expect(subscription.chargeFailed(at: date, grace: nil, policy: policy).isEmpty)
         }
         #expect(dates == [1, 5, 20] && subscription.duty(policy) == .giveUp)
         #expect(subscription.dueAt == Self.end + 30 * Self.day)
@@ -71,8 +71,8 @@ import Testing
     }
 
     @Test func aGracePeriodKeepsTheAccessAndTheCycle() {
-        var subscription = begun(withGrace)
-        let failed = subscription.chargeFailed(at: Self.end, hasGrace: true, policy: withGrace)
+        var subscription = begun(policy)
+        let failed = subscription.chargeFailed(at: Self.end, grace: Self.grace, policy: policy)
         #expect(words(failed) == ["DID_FAIL_TO_RENEW/GRACE_PERIOD"] && subscription.state == .gracePeriod)
         #expect(subscription.isActive(at: Self.end + 16 * Self.day - 1))
         #expect(!subscription.isActive(at: Self.end + 16 * Self.day))
@@ -83,14 +83,14 @@ import Testing
         #expect(recovered.nextStart(paidAt: Self.end + Self.day) == Self.end)
         let news = recovered.renewed(
             by: period(2, from: Self.end), at: Self.end + Self.day, expires: Self.end + 31 * Self.day,
-            nextLineItemID: 3, remainingOffer: nil, policy: withGrace)
+            nextLineItemID: 3, remainingOffer: nil, policy: policy)
         #expect(words(news) == ["DID_RENEW/BILLING_RECOVERY"] && recovered.state == .active)
         #expect(PendingRenewal(recovered)?.gracePeriodExpiresDate == nil)
         // Not paid: the grace period ends between two attempts, and a later recovery moves the cycle.
-        _ = subscription.chargeFailed(at: Self.end + Self.day, hasGrace: true, policy: withGrace)
-        _ = subscription.chargeFailed(at: Self.end + 5 * Self.day, hasGrace: true, policy: withGrace)
-        #expect(subscription.dueAt == Self.end + 16 * Self.day && subscription.duty(withGrace) == .endGracePeriod)
-        let over = subscription.gracePeriodEnded(at: Self.end + 16 * Self.day, policy: withGrace)
+        _ = subscription.chargeFailed(at: Self.end + Self.day, grace: Self.grace, policy: policy)
+        _ = subscription.chargeFailed(at: Self.end + 5 * Self.day, grace: Self.grace, policy: policy)
+        #expect(subscription.dueAt == Self.end + 16 * Self.day && subscription.duty(policy) == .endGracePeriod)
+        let over = subscription.gracePeriodEnded(at: Self.end + 16 * Self.day, policy: policy)
         #expect(words(over) == ["GRACE_PERIOD_EXPIRED"] && subscription.dueAt == Self.end + 20 * Self.day)
         #expect(subscription.nextStart(paidAt: Self.end + 20 * Self.day + 999) == Self.end + 20 * Self.day)
     }
@@ -110,8 +110,8 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func aCancellationWithAnOverduePaymentEndsAtOnce(_ hasGrace: Bool) {
-        var subscription = begun(withGrace)
-        _ = subscription.chargeFailed(at: Self.end, hasGrace: hasGrace, policy: withGrace)
+        var subscription = begun(policy)
+        _ = subscription.chargeFailed(at: Self.end, grace: hasGrace ? Self.grace : nil, policy: policy)
         let news = subscription.turnAutoRenewOff(at: Self.end + 1)
         #expect(words(news) == ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/BILLING_RETRY"])
         #expect(subscription.state == .expired && subscription.dueAt == nil)
@@ -130,7 +130,8 @@ import Testing
         #expect(words(news) == ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY"])
         // A purchase counts anew.
         let again = subscription.bought(
-            period(3, from: Self.end + 2 * Self.day), expires: Self.end + 3 * Self.day, nextLineItemID: 4,
+            period(3, from: Self.end + 2 * Self.day), at: Self.end + 2 * Self.day, expires: Self.end + 3 * Self.day,
+            nextLineItemID: 4,
             remainingOffer: nil, policy: sandbox)
         #expect(words(again) == ["SUBSCRIBED/RESUBSCRIBE"] && subscription.duty(sandbox) == .renew)
         #expect(subscription.originalTransactionID.rawValue == 1 && subscription.expirationIntent == nil)
@@ -139,9 +140,75 @@ import Testing
     @Test func anotherProductDuringAPeriodIsAChangeOfPlan() {
         var subscription = begun(policy)
         let news = subscription.bought(
-            period(2, from: Self.end - Self.day, product: "club.yearly"), expires: Self.end + 364 * Self.day,
-            nextLineItemID: 9, remainingOffer: nil, policy: policy)
+            period(2, from: Self.end - Self.day, product: "club.yearly"), at: Self.end - Self.day,
+            expires: Self.end + 364 * Self.day, nextLineItemID: 9, remainingOffer: nil, policy: policy)
         #expect(words(news) == ["DID_CHANGE_RENEWAL_PREF/UPGRADE"] && subscription.renewalProductID == "club.yearly")
+    }
+
+    @Test func aLowerPlanWaitsForTheRenewalAndCanBeTakenBack() {
+        var subscription = begun(policy)
+        func choose(_ product: ProductID, _ offer: String? = nil, at date: Int64) -> [String] {
+            words(subscription.choose(product, offerID: offer, at: date, policy: policy))
+        }
+        #expect(choose("club.weekly", at: 1) == ["DID_CHANGE_RENEWAL_PREF/DOWNGRADE"])
+        #expect(choose("club.weekly", at: 2).isEmpty)
+        #expect(subscription.productID == "club.monthly" && subscription.renewalProductID == "club.weekly")
+        #expect(PendingRenewal(subscription)?.autoRenewProductID == "club.weekly")
+        #expect(choose("club.monthly", at: 3) == ["DID_CHANGE_RENEWAL_PREF"])
+        #expect(choose("club.monthly", "half", at: 4) == ["OFFER_REDEEMED"])
+        #expect(choose("club.weekly", "less", at: 5) == ["OFFER_REDEEMED/DOWNGRADE"])
+        // The choice turns auto-renew on again.
+        _ = subscription.turnAutoRenewOff(at: 6)
+        #expect(
+            choose("club.monthly", at: 7) == [
+                "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED", "DID_CHANGE_RENEWAL_PREF",
+            ])
+        #expect(subscription.dueAt == Self.end && subscription.nextOfferID == nil)
+    }
+
+    @Test(arguments: [false, true]) func buyingTheSameWhileAPaymentIsOverdueRecovers(_ isInGrace: Bool) {
+        var subscription = begun(policy)
+        _ = subscription.chargeFailed(at: Self.end, grace: isInGrace ? Self.grace : nil, policy: policy)
+        let news = subscription.bought(
+            period(2, from: isInGrace ? Self.end : Self.end + Self.day), at: Self.end + Self.day,
+            expires: Self.end + 31 * Self.day, nextLineItemID: 3, remainingOffer: nil, policy: policy)
+        #expect(words(news) == ["DID_RENEW/BILLING_RECOVERY"] && news.first?.date == Self.end + Self.day)
+        #expect(subscription.state == .active && subscription.renewals == 1 && subscription.graceEnds == nil)
+    }
+
+    @Test func aReversedRefundGivesTheRestOfThePeriodBack() {
+        var subscription = begun(policy)
+        let id = TransactionID(rawValue: 1)
+        _ = subscription.refunded(id, at: 5)
+        #expect(words(subscription.refundReversed(id, at: 6)) == ["REFUND_REVERSED"])
+        #expect(subscription.state == .active && !subscription.willRenew && subscription.dueAt == Self.end)
+        _ = subscription.refunded(id, at: 7)
+        // After the end there is nothing to give back.
+        #expect(words(subscription.refundReversed(id, at: Self.end)) == ["REFUND_REVERSED", "EXPIRED/VOLUNTARY"])
+        #expect(subscription.state == .expired && subscription.dueAt == nil)
+    }
+
+    @Test func shortenedPeriodsShortenTheRetriesAlike() {
+        var subscription = Subscription(
+            period(1, from: 0), group: "21000001", expires: 300_000, rate: .fiveMinutes, nextLineItemID: 2,
+            remainingOffer: nil, policy: RenewalPolicy(lead: Self.day))
+        #expect(subscription.dueAt == 300_000)
+        let usual = RenewalPolicy(lead: Self.day)
+        _ = subscription.chargeFailed(at: 300_000, grace: nil, policy: usual)
+        var attempts = 0
+        while subscription.duty(usual) == .renew, let date = subscription.dueAt {
+            attempts += 1
+            _ = subscription.chargeFailed(at: date, grace: nil, policy: usual)
+        }
+        #expect(attempts == RenewalPolicy.usualRetryDays.count && subscription.duty(usual) == .giveUp)
+        #expect(subscription.dueAt == 900_000)
+    }
+
+    @Test func whoNeverRenewsEndsWithThePeriod() {
+        let subscription = Subscription(
+            period(1, from: 0), group: "21000001", expires: Self.end, rate: .never, nextLineItemID: 2,
+            remainingOffer: nil, policy: policy)
+        #expect(subscription.duty(policy) == .expire && subscription.dueAt == Self.end)
     }
 
     @Test func onlyTheLastPeriodsRefundEndsTheSubscription() {

@@ -57,7 +57,7 @@ final class ScriptedProcessor: PaymentProcessor {
     var voids: [UUID] { book.withLock { $0.voided } }
     /// What is authorized under each key, in milliunits.
     var held: [UUID: Int64] { book.withLock { $0.held } }
-    /// What was refunded, each transaction once.
+    /// What was refunded, each refund once.
     var refunds: [PaymentRefund] { book.withLock { $0.refunds } }
 
     func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision {
@@ -87,7 +87,7 @@ final class ScriptedProcessor: PaymentProcessor {
                 book.refundsToFail -= 1
                 throw Unreachable()
             }
-            if !book.refunds.contains(where: { $0.transactionID == refund.transactionID }) {
+            if !book.refunds.contains(where: { $0.refundID == refund.refundID }) {
                 book.refunds.append(refund)
             }
         }
@@ -195,6 +195,17 @@ struct TestStore {
 
     func count(_ table: String) async throws -> Int {
         try await database.read { try $0.queryOne("SELECT count(*) FROM \(table)")?.int(0) ?? -1 }
+    }
+
+    /// What reversals of refunds charged an account again, in milliunits.
+    func reversed(of account: Account) async throws -> Int64 {
+        try await database.read { connection in
+            try connection.queryOne(
+                """
+                SELECT coalesce(sum(amount), 0) FROM refunds JOIN transactions USING (transaction_id)
+                WHERE account_id = $1 AND reversed_at IS NOT NULL
+                """, [account.accountID.rawValue])?.int64(0) ?? 0
+        }
     }
 
     static let device = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))

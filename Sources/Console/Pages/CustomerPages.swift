@@ -221,9 +221,22 @@ enum CustomerPages {
                     ConsoleField("asks", "Asks to buy", .tick, isOn: account.asksToBuy),
                     ConsoleField("interrupts", "Interrupts purchases", .tick, isOn: account.interruptsPurchases),
                     ConsoleField("locked", "Locked", .tick, isOn: account.locked),
-                ], button: "Save")
+                ] + (request.environment == .sandbox ? [rate(account.renewalRate)] : []), button: "Save")
         ]
         return section
+    }
+
+    /// The field for a tester's renewal rate.
+    private static func rate(_ current: String) -> ConsoleField {
+        let rates = [
+            ("real", "As long as the catalog says"), ("3m", "3 minutes a month"), ("5m", "5 minutes a month"),
+            ("15m", "15 minutes a month"), ("30m", "30 minutes a month"), ("1h", "1 hour a month"),
+            ("never", "Do not renew"),
+        ]
+        return ConsoleField(
+            "rate", "Subscription periods", .choice, value: current,
+            options: rates.map { ConsoleOption($0.0, $0.1, isChosen: $0.0 == current) },
+            hint: "From the next period on.")
     }
 
     private static func timeline(
@@ -442,7 +455,8 @@ enum CustomerPages {
             ControlAPI.AccountChange(
                 storefront: try action.required("storefront", "Storefront"), paymentsAllowed: action.isOn("pays"),
                 asksToBuy: action.isOn("asks"), locked: action.isOn("locked"),
-                interruptsPurchases: action.isOn("interrupts")))
+                interruptsPurchases: action.isOn("interrupts"),
+                renewalRate: action.environment == .sandbox ? action.text("rate") : nil))
         return .done(back(action), message: "Saved.")
     }
 

@@ -119,10 +119,9 @@ struct LedgerSums: Sendable {
             purchases += 1
             let amount = Money(decimal: row.price, currency: row.currency)?.milliunits ?? 0
             money[row.currency, default: 0] += amount
-            if row.revocationDate != nil {
-                refunds += 1
-                refunded[row.currency, default: 0] += amount
-            }
+            if row.revocationDate != nil { refunds += 1 }
+            let back = row.refunded.flatMap { Money(decimal: $0, currency: row.currency) }?.milliunits ?? 0
+            refunded[row.currency, default: 0] += back
         }
     }
 

@@ -17,7 +17,13 @@ enum TransactionPages {
         // The page of the form asks already, so a change of production is not asked about twice.
         ConsoleAction(
             path: "transactions/{id}/refund", routes: [.control(.refund(.sandbox, id: ""))],
-            page: "transactions/{id}/refund", perform: refund)
+            page: "transactions/{id}/refund", perform: refund),
+        ConsoleAction(
+            path: "transactions/{id}/refund-reversal", routes: [.control(.reverseRefund(.sandbox, id: ""))],
+            page: "transactions/{id}/refund", perform: reverseRefund),
+        ConsoleAction(
+            path: "transactions/{id}/refund-refusal", routes: [.control(.declineRefund(.sandbox, id: ""))],
+            page: "transactions/{id}/refund", perform: declineRefund),
     ]
 
     // MARK: Lists
@@ -224,15 +230,19 @@ enum TransactionPages {
             section.facts.append(request.moments.fact("Refunded", date, note: "cancellation_date"))
         }
         add("Refund's reason", row.revocationReason)
+        add("Given back", row.refunded.map { "\($0) \(row.currency)" })
+        if row.isUpgraded == true { add("Replaced", "by a change of plan", "is_upgraded") }
         add("Web order line item", detail.webOrderLineItemId.map(String.init), "web_order_line_item_id")
         add("Subscription group", detail.subscriptionGroupId)
         add("Offer", detail.offer)
         add("Promotional offer", detail.promotionalOfferId, "promotional_offer_id")
         add("applicationUsername", detail.applicationUsername, "what the app said about its own user", isID: true)
         add("Version of the item", detail.itemVersion)
-        if row.revocationDate == nil {
+        if row.revocationDate == nil || row.item == nil {
             section.links.append(
-                ConsoleLink("Refund…", request.link("transactions/\(row.transactionId.percentEncoded)/refund")))
+                ConsoleLink(
+                    row.revocationDate == nil ? "Refund…" : "Reverse the refund…",
+                    request.link("transactions/\(row.transactionId.percentEncoded)/refund")))
         }
         if row.item == nil {
             section.links += [
@@ -286,7 +296,8 @@ enum TransactionPages {
             .transaction(request.environment, id: request.parameter("id")))
         let row = detail.transaction
         let path = "transactions/\(row.transactionId.percentEncoded)"
-        var page = ConsolePage("Refund \(row.price) \(row.currency)?")
+        var page = ConsolePage(
+            row.revocationDate == nil ? "Refund \(row.price) \(row.currency)?" : "Reverse the refund?")
         page.trail = [
             ConsoleLink("Transactions", request.link("transactions")),
             ConsoleLink(row.transactionId, request.link(path)),
@@ -304,19 +315,44 @@ enum TransactionPages {
         }
         if row.revocationDate != nil {
             section.text = "This purchase was refunded already, on \(Moments.text(row.revocationDate ?? ""))."
+            if row.item == nil {
+                let amount = "\(row.refunded ?? "0") \(row.currency)"
+                section.forms = [
+                    ConsoleForm(
+                        action: request.action(path + "/refund-reversal"), button: "Reverse the refund", tone: .bad,
+                        text: "\(amount) are charged again, and the purchase holds again.",
+                        cancel: request.link(path))
+                ]
+            }
         } else {
+            let isSubscription = row.kind == "autoRenewableSubscription"
+            let shares = [
+                ConsoleField(
+                    "share", "How much", .choice,
+                    options: [
+                        ConsoleOption("whole", "All that was paid"),
+                        ConsoleOption("prorated", "The part of the period that is not over"),
+                    ])
+            ]
             section.forms = [
                 ConsoleForm(
                     action: request.action(path + "/refund"),
-                    fields: [
+                    fields: (isSubscription ? shares : []) + [
                         ConsoleField(
                             "reason", "Reason", .choice,
                             options: [
                                 ConsoleOption("other", "Another reason"),
                                 ConsoleOption("app", "An issue with the app"),
                             ])
-                    ], button: "Refund \(row.price) \(row.currency)", tone: .bad, cancel: request.link(path))
+                    ], button: isSubscription ? "Refund" : "Refund \(row.price) \(row.currency)", tone: .bad,
+                    cancel: request.link(path))
             ]
+            if isSubscription {
+                section.forms.append(
+                    ConsoleForm(
+                        "Or refuse", action: request.action(path + "/refund-refusal"), button: "Refuse the refund",
+                        text: "Only the subscription's news tell of it."))
+            }
         }
         page.sections = [section]
         page.commands = [
@@ -331,12 +367,27 @@ enum TransactionPages {
     @Sendable private static func refund(_ action: ActionRequest) async throws -> ActionOutcome {
         let id = action.page.parameter("id")
         let refunded: ControlAPI.Refunded = try await action.api.send(
-            .refund(action.environment, id: id), ControlAPI.Refund(reason: action.text("reason")))
+            .refund(action.environment, id: id),
+            ControlAPI.Refund(reason: action.text("reason"), share: action.text("share")))
         let count = max(refunded.transactions.count, 1)
         return .done(
             "transactions/\(id.percentEncoded)",
             message:
                 "Refunded \(refunded.amount) \(refunded.currency); \(count == 1 ? "1 delivery" : "\(count) deliveries") revoked."
         )
+    }
+
+    @Sendable private static func reverseRefund(_ action: ActionRequest) async throws -> ActionOutcome {
+        let id = action.page.parameter("id")
+        let charged: ControlAPI.Refunded = try await action.api.ask(.reverseRefund(action.environment, id: id))
+        return .done(
+            "transactions/\(id.percentEncoded)",
+            message: "Reversed. \(charged.amount) \(charged.currency) were charged again.")
+    }
+
+    @Sendable private static func declineRefund(_ action: ActionRequest) async throws -> ActionOutcome {
+        let id = action.page.parameter("id")
+        try await action.api.perform(.declineRefund(action.environment, id: id))
+        return .done("transactions/\(id.percentEncoded)", message: "Refused. The purchase stays as it is.")
     }
 }

@@ -117,19 +117,28 @@ struct AccountCommand: AsyncParsableCommand {
         var locked: Switch?
         @Option(help: "Whether purchases are interrupted and wait for “cornerstore purchase resolve”.")
         var interrupts: Switch?
+        @Option(
+            help: ArgumentHelp(
+                "How long the periods of a tester's subscriptions last from the next one on: real; 3m, 5m, 15m, 30m or 1h for a month; never for no renewal.",
+                valueName: "rate"))
+        var renewalRate: String?
         @OptionGroup var options: Options
 
         func validate() throws {
-            guard storefront != nil || payments != nil || asksToBuy != nil || locked != nil || interrupts != nil else {
+            guard
+                storefront != nil || payments != nil || asksToBuy != nil || locked != nil || interrupts != nil
+                    || renewalRate != nil
+            else {
                 throw ValidationError(
-                    "Give at least one of --storefront, --payments, --asks-to-buy, --locked and --interrupts.")
+                    "Give at least one of --storefront, --payments, --asks-to-buy, --locked, --interrupts and --renewal-rate."
+                )
             }
         }
 
         func run() async throws {
             let change = ControlAPI.AccountChange(
                 storefront: storefront, paymentsAllowed: payments?.isOn, asksToBuy: asksToBuy?.isOn,
-                locked: locked?.isOn, interruptsPurchases: interrupts?.isOn)
+                locked: locked?.isOn, interruptsPurchases: interrupts?.isOn, renewalRate: renewalRate)
             let account: ControlAPI.Account = try await options.control.client().send(
                 .changeAccount(options.environment.environment, email: email), change)
             try Console.current.report(account, json: options.output.json) { Options.text([account], $0) }

@@ -8,7 +8,7 @@ struct AppCommand: AsyncParsableCommand {
         abstract: "List and show the apps with their ids and products, and register and change managed apps.",
         subcommands: [
             List.self, Show.self, Preview.self, Secret.self, Problems.self, Register.self, Managed.self, Set.self,
-            Group.self, Checklist.self,
+            Group.self, Checklist.self, Grace.self,
         ], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {

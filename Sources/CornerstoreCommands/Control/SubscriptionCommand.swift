@@ -5,13 +5,17 @@ import ControlWire
 struct SubscriptionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscription",
-        abstract: "List the current subscribers, show the subscriptions of one, and turn auto-renew off or on.",
+        abstract: "List the current subscribers, show the subscriptions of one, and let things happen to them.",
         discussion: """
               cornerstore subscription list --app com.example.app
               cornerstore subscription show anna@example.com
               cornerstore subscription cancel anna@example.com
+              cornerstore subscription renew anna@example.com
             """,
-        subcommands: [List.self, Show.self, State.self, Cancel.self, Enable.self], defaultSubcommand: List.self)
+        subcommands: [
+            List.self, Show.self, State.self, Cancel.self, Enable.self, Change.self, Renew.self, Fail.self,
+            Recover.self, Expire.self, Refund.self, Extend.self, ExtendAll.self,
+        ], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -127,60 +131,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
         }
     }
 
-    /// The account and the subscription that `cancel` and `enable` change.
-    struct Change: ParsableArguments {
-        @Argument(help: "The account, by address or id.")
-        var account: String
-        @Option(
-            help: ArgumentHelp(
-                "The product of the subscription; needed when the account has several.", valueName: "product-id"))
-        var product: String?
-        @OptionGroup var environment: EnvironmentOptions
-        @OptionGroup var control: ControlOptions
-        @OptionGroup var output: OutputOptions
-
-        func set(willRenew: Bool) async throws {
-            let client = try control.client()
-            let all: [ControlAPI.Subscription] = try await client.send(
-                .subscriptions(environment.environment, account: account))
-            let found = all.filter { product == nil || $0.productId == product }
-            guard let one = found.first else {
-                throw ValidationError("The account \(account) has no such subscription.")
-            }
-            guard found.count == 1 else {
-                let products = found.map(\.productId).joined(separator: ", ")
-                throw ValidationError("The account has several subscriptions. Add --product with one of: \(products).")
-            }
-            let changed: ControlAPI.Subscription = try await client.send(
-                .changeSubscription(environment.environment, id: one.originalTransactionId),
-                ControlAPI.SubscriptionChange(willRenew: willRenew))
-            try Console.current.report(changed, json: output.json) { SubscriptionCommand.text([changed], $0) }
-        }
-    }
-
-    struct Cancel: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Turn auto-renew off. The subscription ends with its period, or now if a payment is overdue.",
-            discussion: """
-                  cornerstore subscription cancel anna@example.com
-                """)
-        @OptionGroup var change: Change
-
-        func run() async throws { try await change.set(willRenew: false) }
-    }
-
-    struct Enable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Turn auto-renew on again, before the period ends.",
-            discussion: """
-                  cornerstore subscription enable anna@example.com
-                """)
-        @OptionGroup var change: Change
-
-        func run() async throws { try await change.set(willRenew: true) }
-    }
-
-    private static func text(_ found: [ControlAPI.Subscription], _ style: Style) -> String {
+    static func text(_ found: [ControlAPI.Subscription], _ style: Style) -> String {
         let states = Table(
             heading: ["product", "group", "state", "ends", "renews as", "next"],
             rows: found.map { row in

@@ -22,25 +22,40 @@ struct TransactionCommand: AsyncParsableCommand {
 
                   cornerstore transaction refund 2000000000000123
                   cornerstore transaction refund 2000000000000123 --reason app
+                  cornerstore transaction refund 2000000000000123 --prorated
+                  cornerstore transaction refund 2000000000000123 --reverse
                 """)
         @Argument(help: "The transaction's id.")
         var id: String
         @Option(help: "The reason: app, when the app caused the refund, or other.")
         var reason = Reason.other
+        @Flag(help: "Refund only the part of a subscription period that is not over.")
+        var prorated = false
+        @Flag(help: "Take the refund back, and charge its amount again.")
+        var reverse = false
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
+        func validate() throws {
+            guard !prorated || !reverse else { throw ValidationError("Give one of --prorated and --reverse.") }
+        }
+
         func run() async throws {
-            let refunded: ControlAPI.Refunded = try await control.client().send(
-                .refund(environment.environment, id: id), ControlAPI.Refund(reason: reason.rawValue))
+            let client = try control.client()
+            let refunded: ControlAPI.Refunded =
+                reverse
+                ? try await client.send(.reverseRefund(environment.environment, id: id))
+                : try await client.send(
+                    .refund(environment.environment, id: id),
+                    ControlAPI.Refund(reason: reason.rawValue, share: prorated ? "prorated" : nil))
             try Console.current.report(refunded, json: output.json) { style in
                 if let item = refunded.item {
                     return style.good("Refunded.") + " \(refunded.amount) \(refunded.currency) for the item \(item)."
                 }
                 let products = refunded.transactions.prefix(1).map(\.productId)
                 let ids = refunded.transactions.map(\.transactionId)
-                return style.good("Refunded.")
+                return style.good(reverse ? "Reversed." : "Refunded.")
                     + " \(refunded.amount) \(refunded.currency) for \((products + ids).joined(separator: " "))."
             }
         }

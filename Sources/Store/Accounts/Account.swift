@@ -18,6 +18,8 @@ public struct Account: Sendable, Equatable {
     public var createdAt: Int64
     /// Whether each purchase is interrupted until the operator resolves it, as Apple's sandbox testers can be set up.
     public var interruptsPurchases = false
+    /// How long the periods of a tester's subscriptions last. Production ignores it.
+    public var renewalRate = RenewalRate.real
 }
 
 /// The properties of an account to create.
@@ -57,16 +59,19 @@ public struct AccountChange: Sendable {
     public var isLocked: Bool?
     /// Whether purchases are interrupted until the operator resolves them.
     public var interruptsPurchases: Bool?
+    /// How long the periods of a tester's subscriptions last, from the next period on.
+    public var renewalRate: RenewalRate?
 
     /// Creates a change.
     public init(
         storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, isLocked: Bool? = nil,
-        interruptsPurchases: Bool? = nil
+        interruptsPurchases: Bool? = nil, renewalRate: RenewalRate? = nil
     ) {
         self.storefront = storefront
         self.paymentsAllowed = paymentsAllowed
         self.asksToBuy = asksToBuy
         self.isLocked = isLocked
         self.interruptsPurchases = interruptsPurchases
+        self.renewalRate = renewalRate
     }
 }

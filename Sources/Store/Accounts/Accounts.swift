@@ -92,7 +92,7 @@ public struct Accounts: Sendable {
             try await simulateCountingWrongPassword(email)
             throw Self.wrongPassword
         }
-        let kept = PasswordHash(salt: try row.bytes(8), hash: try row.bytes(9), rounds: try row.int(10))
+        let kept = PasswordHash(salt: try row.bytes(9), hash: try row.bytes(10), rounds: try row.int(11))
         let account = try Self.account(row)
         guard try await kept.matches(request.password, by: work, for: source) else {
             try await countWrongPassword(of: account)
@@ -247,7 +247,7 @@ public struct Accounts: Sendable {
         let found = try rows.prefix(query.limit).map { row in
             ListedAccount(
                 account: try account(row),
-                lastPurchase: [try row.optionalInt64(8), try row.optionalInt64(9)].compactMap(\.self).max())
+                lastPurchase: [try row.optionalInt64(9), try row.optionalInt64(10)].compactMap(\.self).max())
         }
         guard rows.count <= query.limit else { return AccountPage(rows: found, next: found.last?.account.email) }
         // The addresses that begin with the text stand together, so a later one ends the list.
@@ -325,12 +325,13 @@ public struct Accounts: Sendable {
                     asks_to_buy = COALESCE(CAST($4 AS BOOLEAN), asks_to_buy),
                     locked = COALESCE(CAST($5 AS BOOLEAN), locked),
                     interrupts_purchases = COALESCE(CAST($6 AS BOOLEAN), interrupts_purchases),
+                    renewal_rate = COALESCE(CAST($7 AS TEXT), renewal_rate),
                     failed_sign_ins = 0
                 WHERE account_id = $1 RETURNING \(Self.columns)
                 """,
                 [
                     accountID.rawValue, change.storefront, change.paymentsAllowed, change.asksToBuy, change.isLocked,
-                    change.interruptsPurchases,
+                    change.interruptsPurchases, change.renewalRate?.rawValue,
                 ])
         }
         guard let row else { throw StoreError(.invalidRequest, "No account has this identifier.") }
@@ -382,13 +383,14 @@ public struct Accounts: Sendable {
     private static let locked = StoreError(.accountLocked, "The account is locked. Unlock it through the control port.")
 
     private static let columns =
-        "account_id, email, storefront, payments_allowed, asks_to_buy, locked, created_at, interrupts_purchases"
+        "account_id, email, storefront, payments_allowed, asks_to_buy, locked, created_at, interrupts_purchases, renewal_rate"
 
     private static func account(_ row: Row) throws -> Account {
         Account(
             accountID: AccountID(try row.string(0)), email: try row.string(1), storefront: try row.string(2),
             paymentsAllowed: try row.bool(3), asksToBuy: try row.bool(4), isLocked: try row.bool(5),
-            createdAt: try row.int64(6), interruptsPurchases: try row.bool(7))
+            createdAt: try row.int64(6), interruptsPurchases: try row.bool(7),
+            renewalRate: RenewalRate(rawValue: try row.string(8)) ?? .real)
     }
 
     private static func normalized(_ email: String) throws -> String {

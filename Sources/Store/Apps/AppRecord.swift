@@ -8,4 +8,6 @@ public struct AppRecord: Sendable, Equatable {
     public var appID: Int64
     /// 32 hexadecimal digits, the `password` of `verifyReceipt`. Secret.
     public var sharedSecret: String
+    /// The billing grace period of the app's subscriptions; nil for none.
+    public var gracePeriod: GracePeriod?
 }

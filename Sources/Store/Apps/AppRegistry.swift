@@ -54,11 +54,47 @@ public final class AppRegistry: Sendable {
         records.withLock { $0 = known }
     }
 
+    /// Sets the billing grace period of an app's subscriptions, or removes it. Renewals that are overdue already keep
+    /// what they have.
+    /// - Throws: ``StoreError`` `unknown_app`; ``DatabaseError``.
+    public func setGracePeriod(_ grace: GracePeriod?, of bundleID: BundleID) async throws {
+        let known = try await database.write { connection in
+            let changed = try connection.execute(
+                """
+                UPDATE apps SET grace_days = $2, grace_in_production = $3, grace_in_sandbox = $4, grace_after_paid = $5
+                WHERE bundle_id = $1
+                """,
+                [
+                    .text(bundleID.rawValue), SQLValue(grace?.length.rawValue),
+                    .boolean(grace?.inProduction ?? false), .boolean(grace?.inSandbox ?? false),
+                    .boolean(grace?.paidToPaidOnly ?? false),
+                ] as [SQLValue])
+            guard changed == 1 else {
+                throw StoreError(
+                    .unknownApp, "No app with the bundle identifier \(bundleID.rawValue.prefix(255)) is known.")
+            }
+            return try Self.load(connection)
+        }
+        records.withLock { $0 = known }
+    }
+
     private static func load(_ connection: Connection) throws -> [BundleID: AppRecord] {
         var records: [BundleID: AppRecord] = [:]
-        for row in try connection.query("SELECT bundle_id, app_id, shared_secret FROM apps", []) {
+        let rows = try connection.query(
+            """
+            SELECT bundle_id, app_id, shared_secret, grace_days, grace_in_production, grace_in_sandbox, grace_after_paid
+            FROM apps
+            """, [])
+        for row in rows {
             let bundleID = BundleID(try row.string(0))
-            records[bundleID] = AppRecord(bundleID: bundleID, appID: try row.int64(1), sharedSecret: try row.string(2))
+            var grace: GracePeriod?
+            if let length = try row.optionalInt64(3).flatMap(GracePeriod.Length.init(rawValue:)) {
+                grace = GracePeriod(
+                    length: length, inProduction: try row.bool(4), inSandbox: try row.bool(5),
+                    paidToPaidOnly: try row.bool(6))
+            }
+            records[bundleID] = AppRecord(
+                bundleID: bundleID, appID: try row.int64(1), sharedSecret: try row.string(2), gracePeriod: grace)
         }
         return records
     }

@@ -150,9 +150,7 @@ final class FeedRows {
     }
 
     /// Whether a currency has no smaller unit (ISO 4217).
-    static func isWhole(_ currency: String) -> Bool { wholeCurrencies.contains(currency) }
-
-    private static let wholeCurrencies: Set<String> = ["CLP", "JPY", "KRW", "VND"]
+    static func isWhole(_ currency: String) -> Bool { Money.wholeCurrencies.contains(currency) }
 
     /// The greatest price that `DECIMAL(9,3)` holds.
     static let highestPrice: Int64 = 999_999_999

@@ -56,6 +56,7 @@ extension ItemPurchase {
     /// The refund of the payment.
     var refund: PaymentRefund {
         PaymentRefund(
-            transactionID: transactionID, idempotencyKey: idempotencyKey, reference: paymentReference, amount: price)
+            refundID: transactionID, transactionID: transactionID, idempotencyKey: idempotencyKey,
+            reference: paymentReference, amount: price)
     }
 }

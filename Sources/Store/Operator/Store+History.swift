@@ -68,6 +68,7 @@ extension Store {
             let query = LedgerQuery(accountID: accountID, limit: Self.mostCleared)
             let transactions = try Transactions.page(query, connection).rows
             try Transactions.delete(transactions, connection)
+            try Refunds.delete(of: transactions.map(\.transactionID), connection)
             try Purchase.delete(transactions.compactMap(\.idempotencyKey), connection)
             return transactions.count
         }

@@ -25,8 +25,8 @@ public protocol PaymentProcessor: Sendable {
     /// processor cannot be reached, the implementation must void the key later.
     func void(_ idempotencyKey: UUID) async
 
-    /// Refunds the payment of a transaction that the ledger shows as refunded. A repeated `transactionID` is the same
-    /// refund and has no further effect.
+    /// Refunds a payment, or a part of it, that the ledger shows as refunded. A repeated `refundID` is the same refund
+    /// and has no further effect.
     /// - Throws: an error when the processor cannot be reached. The operator is asked to repeat the refund.
     func refund(_ refund: PaymentRefund) async throws
 }
@@ -47,13 +47,15 @@ public struct PaymentAuthorization: Sendable, Equatable {
 
 /// A payment to refund.
 public struct PaymentRefund: Sendable, Equatable {
-    /// The transaction to refund. Each transaction is refunded at most once.
+    /// The refund's identifier, unique in the store.
+    public var refundID: TransactionID
+    /// The transaction to refund. A change of plan refunds a part of it, and a later refund the rest.
     public var transactionID: TransactionID
     /// The key under which the payment was authorized.
     public var idempotencyKey: UUID
     /// The processor's identifier of the payment.
     public var reference: String
-    /// The whole amount that was paid.
+    /// The amount to refund. All refunds of a payment together are at most what was paid.
     public var amount: Money
 }
 

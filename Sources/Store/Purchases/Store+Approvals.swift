@@ -126,6 +126,8 @@ extension Store {
             throw StoreError(.internalError, "An approved purchase asked for approval.")
         case .refuse(let failure, _):
             return try await settle(idempotencyKey, failure: failure, waiting)
+        case .choose(let choice):
+            return try await settle(purchase, choice, waiting)
         case .sell(var sale):
             // Charge the amount that the customer agreed to, or nothing for a product that the account owns.
             if sale.owned == nil {
@@ -166,6 +168,31 @@ extension Store {
     }
 
     private func settle(
+        _ purchase: Purchase, _ choice: PlanChoice, _ waiting: Waiting
+    ) async throws -> PurchaseResponse {
+        let now = clock.milliseconds
+        let nothing = Money(milliunits: 0, currency: purchase.amount.currency)
+        let held: Transaction?
+        do {
+            held = try await database.write { [ids, policy] connection in
+                guard
+                    try Purchase.complete(
+                        purchase.idempotencyKey, choice.known.transactionID, nothing, reference: Self.freeReference,
+                        waiting, connection)
+                else { throw waiting.error }
+                try WaitingSubscription.delete(purchase.idempotencyKey, connection)
+                try choice.record(at: now, ids: ids, policy: policy, connection)
+                return try Transactions.find(choice.known.transactionID, connection)
+            }
+        } catch is OwnedMeanwhile {
+            throw StoreError(.wrongState, "The subscription changed in the meantime. Approve again.")
+        }
+        schedule.add(choice.known.expiresDate - policy.lead)
+        await processor.void(purchase.idempotencyKey)
+        return PurchaseResponse(state: .purchased, transaction: held?.description, failure: nil)
+    }
+
+    private func settle(
         _ purchase: Purchase, transaction: Transaction, _ sale: Sale, reference: String, _ waiting: Waiting
     ) async throws -> PurchaseResponse {
         do {
@@ -179,6 +206,7 @@ extension Store {
                 try Self.insert(transaction, sale, ids, connection)
             }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
+            if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
         } catch is OwnedMeanwhile {
             // Keep the authorization: the purchase still waits, and its outcome decides whether the authorization is
             // used.

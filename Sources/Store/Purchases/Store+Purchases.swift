@@ -54,6 +54,8 @@ extension Store {
         /// then.
         case wait(Sale, interruption: WireError?)
         case sell(Sale)
+        /// The customer chooses what the next renewal buys. Nothing is paid now.
+        case choose(PlanChoice)
     }
 
     /// The terms of a sale.
@@ -131,10 +133,16 @@ extension Store {
             return refuse(WireError(code: .priceChanged, message: "The price has changed. Ask for the product again."))
         }
         if let subscription = sale.product.subscription {
-            guard try await apply(subscription, to: &sale, app: app, account: account, storefront: storefront) else {
+            let choice = try await apply(
+                subscription, promoted?.offerID, to: &sale, app: app, account: account, storefront: storefront)
+            switch choice {
+            case .held:
                 return refuse(
                     WireError(
                         code: .alreadySubscribed, message: "This account is subscribed to the product already."))
+            case .later(let choice):
+                return asks(account, request) && !isApproved ? .wait(sale, interruption: nil) : .choose(choice)
+            case .now: break
             }
             if let promoted {
                 guard sale.lastInGroup != nil else {
@@ -190,11 +198,21 @@ extension Store {
             Sale(product: product, itemID: product.itemID, unitPrice: promoted?.price ?? price, amount: amount))
     }
 
-    /// Sets the first period and its price. Returns false when the account already has the subscription.
+    /// When the purchase of a subscription takes effect.
+    private enum SubscriptionStart {
+        /// A period begins now, or pays an overdue renewal.
+        case now
+        /// The next renewal buys it.
+        case later(PlanChoice)
+        /// The account has the subscription already, and it renews.
+        case held
+    }
+
+    /// Decides when the purchase takes effect, and sets the first period and its price.
     private func apply(
-        _ subscription: CatalogSubscription, to sale: inout Sale, app: CatalogApp, account: Account,
-        storefront: Storefront
-    ) async throws -> Bool {
+        _ subscription: CatalogSubscription, _ offerID: String?, to sale: inout Sale, app: CatalogApp,
+        account: Account, storefront: Storefront
+    ) async throws -> SubscriptionStart {
         try await settleSubscriptions(of: account.accountID)
         let now = clock.milliseconds
         let group = subscription.groupID
@@ -207,13 +225,25 @@ extension Store {
             )
         }
         let productID = sale.product.productID
-        if earlier.contains(where: { $0.productID == productID && $0.revokedAt == nil && ($0.expiresDate ?? 0) > now })
-        {
-            return false
-        }
         sale.lastInGroup = earlier.last?.transactionID
         sale.period = subscription.period
-        sale.subscription = SubscriptionTerms(after: known, at: now, group: group, ids: ids, policy: policy)
+        if let known, known.isActive(at: now) {
+            let isOverdue = known.state != .active
+            if known.productID == productID, !isOverdue, known.willRenew, known.renewalProductID == productID,
+                offerID == nil || known.nextOfferID == offerID
+            {
+                return .held
+            }
+            let current = app.product(known.productID)?.subscription
+            let waits = known.productID == productID ? !isOverdue : current.map(subscription.waits(after:)) ?? false
+            if waits { return .later(PlanChoice(known: known, productID: productID, offerID: offerID)) }
+        }
+        var terms = SubscriptionTerms(
+            after: known, buying: productID, at: now, group: group, ids: ids, policy: policy, rate: rate(of: account))
+        terms.replaced = earlier.filter {
+            $0.revokedAt == nil && !$0.isUpgraded && ($0.expiresDate ?? 0) > now
+        }
+        sale.subscription = terms
         // An account can use one introductory offer in each group.
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
             sale.amount = introduction.price
@@ -221,8 +251,11 @@ extension Store {
             sale.period = introduction.firstPeriod
             sale.subscription?.remainingOffer = introduction.afterFirstPeriod
         }
-        return true
+        return .now
     }
+
+    /// How long the account's periods last. Production knows only real periods.
+    func rate(of account: Account) -> RenewalRate { environment == .sandbox ? account.renewalRate : .real }
 
     /// Authorizes the payment and records the outcome. Returns nil when a concurrent purchase changed the terms, and
     /// the request must be decided again.
@@ -236,6 +269,8 @@ extension Store {
             return try await record(
                 request, by: account, interruption == nil ? .deferred : .failed, failure: interruption,
                 amount: sale.amount, subscription: WaitingSubscription(sale))
+        case .choose(let choice):
+            return try await record(choice, request, by: account)
         case .sell(let sale):
             let decision = try await authorize(sale.amount, request, account)
             let answer: PurchaseAnswer?
@@ -288,6 +323,7 @@ extension Store {
                 try Self.record(purchase, transaction, sale, request, account, ids, connection)
             }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
+            if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
             return answer
         } catch is OwnedMeanwhile {
             // Keep the authorization under the key. The next decision determines whether it is used.
@@ -319,14 +355,16 @@ extension Store {
     func transaction(_ sale: Sale, _ request: PurchaseRequest, _ account: Account) -> Transaction {
         let id = ids.next()
         // Apple's subscriptions begin and end on whole seconds; other purchase dates keep their milliseconds.
-        let now = sale.period == nil ? clock.milliseconds : clock.milliseconds / 1000 * 1000
+        let now =
+            sale.subscription?.start
+            ?? (sale.period == nil ? clock.milliseconds : clock.milliseconds / 1000 * 1000)
         return Transaction(
             accountID: account.accountID, transactionID: id,
             originalTransactionID: sale.owned?.originalTransactionID ?? sale.subscription?.earlier?.id ?? id,
             bundleID: request.bundleID, productID: request.productID, itemID: sale.itemID, kind: sale.product.kind,
             quantity: request.quantity, price: sale.amount, storefront: account.storefront, purchaseDate: now,
             originalPurchaseDate: sale.owned?.originalPurchaseDate ?? sale.subscription?.earlier?.date ?? now,
-            expiresDate: sale.period.map { $0.end(from: now) },
+            expiresDate: sale.period.map { (sale.subscription?.rate ?? .real).end(of: $0, from: now) },
             webOrderLineItemID: sale.subscription?.lineItemID,
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
             applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,

@@ -13,7 +13,7 @@ final class ReceiptIssuer: Sendable {
         var bundleID: BundleID
         var bundleVersion: String
         var device: DeviceBinding
-        /// The identifiers and revocation dates of the transactions, in order.
+        /// The identifiers, revocation dates and ends of the transactions, in order.
         var ledger: [Int64]
         var pretence: ReceiptPretence?
     }
@@ -52,7 +52,7 @@ final class ReceiptIssuer: Sendable {
     ) throws -> [UInt8] {
         let identity = Identity(
             accountID: account.accountID, bundleID: app.bundleID, bundleVersion: bundleVersion, device: device,
-            ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0] },
+            ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0, $0.expiresDate ?? 0] },
             pretence: pretence)
         // The clock may have been set forward or back.
         if let signed = recent.value(for: identity),

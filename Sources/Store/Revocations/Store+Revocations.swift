@@ -13,8 +13,16 @@ public enum RevocationReason: Int64, Sendable, CaseIterable {
 public struct RefundedPurchase: Sendable, Equatable {
     /// The requested transaction, then all other deliveries of the same purchase, oldest first.
     public var transactions: [Transaction]
-    /// The amount that was paid for the purchase.
+    /// The amount that was refunded.
     public var amount: Money
+}
+
+/// How much of a payment a refund gives back.
+public enum RefundShare: String, Sendable, CaseIterable {
+    /// What was paid, less what was refunded before.
+    case whole
+    /// The part of a subscription period that is not over.
+    case prorated
 }
 
 extension Store {
@@ -24,18 +32,29 @@ extension Store {
     /// The store notifies the payment processor after the ledger has committed. If that fails, or the store stops in
     /// between, repeat the call: the ledger stays unchanged, and the processor gets the same refund again, which has no
     /// further effect there.
+    /// - Parameter share: how much is given back. A prorated refund is for subscription periods.
     /// - Returns: the refunded transactions in their new state, and the amount.
-    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction was refunded before, after
-    ///   notifying the processor again; `unavailable` when the ledger has the refund but the processor could not be
-    ///   reached; ``DatabaseError``.
-    public func refund(_ transactionID: TransactionID, reason: RevocationReason) async throws -> RefundedPurchase {
+    /// - Throws: ``StoreError`` `unknown_transaction`; `invalid_request` for a prorated refund of another product;
+    ///   `wrong_state` when the transaction was refunded before, after notifying the processor again; `unavailable` when
+    ///   the ledger has the refund but the processor could not be reached; ``DatabaseError``.
+    public func refund(
+        _ transactionID: TransactionID, reason: RevocationReason, share: RefundShare = .whole
+    ) async throws -> RefundedPurchase {
+        let owner = try await database.read { try Transactions.find(transactionID, $0)?.accountID }
+        if let owner { try await settleSubscriptions(of: owner) }
         let now = clock.milliseconds
         let (refunded, payments, isNew) = try await database.write { [ids] connection in
             guard let found = try Transactions.find(transactionID, connection) else {
                 throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
             }
+            guard share == .whole || found.kind == .autoRenewableSubscription else {
+                throw StoreError(.invalidRequest, "Only the refund of a subscription period can be prorated.")
+            }
             let isNew = try Transactions.revoke(found, at: now, reason: reason, connection)
             if isNew {
+                for transaction in try Transactions.revoked(with: found, connection) {
+                    try Refunds.add(RefundKind(share), transaction, at: now, ids, connection)
+                }
                 if found.kind.isOwnedOnce { try Ownership.remove(found, connection) }
                 if found.kind != .consumable { try Revocations.insert(found, connection) }
                 if found.kind == .autoRenewableSubscription,
@@ -46,11 +65,9 @@ extension Store {
                 }
             }
             let transactions = try Transactions.revoked(with: found, connection)
-            return (
-                RefundedPurchase(found, transactions),
-                try transactions.compactMap { try PaymentRefund($0, connection) },
-                isNew
-            )
+            let payments = try transactions.flatMap { try Refunds.payments(of: $0, connection) }
+            let amount = transactions.reduce(0) { $0 + $1.refunded } - found.refunded
+            return (RefundedPurchase(found, transactions, amount: amount), payments, isNew)
         }
         changed(.transactions)
         do {
@@ -61,30 +78,18 @@ extension Store {
                 "The ledger has the refund, but the payment processor could not be told. Refund the transaction again to tell it."
             )
         }
+        try await markTold(payments)
         guard isNew else { throw StoreError(.wrongState, "The transaction was refunded before.") }
         return refunded
     }
 }
 
 extension RefundedPurchase {
-    init(_ asked: Transaction, _ all: [Transaction]) {
+    init(_ asked: Transaction, _ all: [Transaction], amount: Int64) {
         transactions =
             all.filter { $0.transactionID == asked.transactionID }
             + all.filter { $0.transactionID != asked.transactionID }
-        // Only the first delivery of a purchase has a price.
-        amount = all.map(\.price).first { $0.milliunits > 0 } ?? asked.price
-    }
-}
-
-extension PaymentRefund {
-    /// The refund of a transaction's payment; nil when nothing was paid.
-    init?(_ transaction: Transaction, _ connection: Connection) throws {
-        guard transaction.price.milliunits > 0, let key = transaction.idempotencyKey,
-            let reference = try Purchase.find(key, connection)?.paymentReference
-        else { return nil }
-        self.init(
-            transactionID: transaction.transactionID, idempotencyKey: key, reference: reference,
-            amount: transaction.price)
+        self.amount = Money(milliunits: amount, currency: asked.price.currency)
     }
 }
 

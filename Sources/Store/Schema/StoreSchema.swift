@@ -128,6 +128,7 @@ public enum StoreSchema {
         itemSales,
         attempts,
         subscriptions,
+        refunds,
     ]
 }
 
@@ -155,5 +156,6 @@ public enum AppSchema {
         partners,
         audit,
         managedCatalog,
+        gracePeriods,
     ]
 }

@@ -3,10 +3,8 @@ import StoreWire
 /// How an environment renews subscriptions.
 public struct RenewalPolicy: Sendable, Equatable {
     /// How long before the end of a period the store charges the next one, in milliseconds. Apple charges up to a day
-    /// early in production.
+    /// early in production. Shortened periods are charged at their end.
     public var lead: Int64
-    /// The days of the grace period after a payment that failed, 3, 16 or 28 at Apple; nil for none.
-    public var graceDays: Int?
     /// The days after the end of a period on which the store tries to charge again.
     public var retryDays: [Int]
     /// The days after the end of a period until the store gives up. Apple documents 60.
@@ -16,11 +14,9 @@ public struct RenewalPolicy: Sendable, Equatable {
 
     /// Creates a policy.
     public init(
-        lead: Int64, graceDays: Int? = nil, retryDays: [Int] = Self.usualRetryDays, lastRetryDay: Int = 60,
-        mostRenewals: Int? = nil
+        lead: Int64, retryDays: [Int] = Self.usualRetryDays, lastRetryDay: Int = 60, mostRenewals: Int? = nil
     ) {
         self.lead = lead
-        self.graceDays = graceDays
         self.retryDays = retryDays
         self.lastRetryDay = lastRetryDay
         self.mostRenewals = mostRenewals
@@ -35,11 +31,22 @@ public struct RenewalPolicy: Sendable, Equatable {
         environment == .production ? RenewalPolicy(lead: 86_400_000) : RenewalPolicy(lead: 0, mostRenewals: 12)
     }
 
-    func graceEnd(after end: Int64) -> Int64? { graceDays.map { Self.day($0, after: end) } }
+    /// When the store charges the renewal of a period.
+    func chargeDate(before end: Int64, at rate: RenewalRate) -> Int64 { rate.retryLength == nil ? end - lead : end }
 
-    func retryEnd(after end: Int64) -> Int64 { Self.day(lastRetryDay, after: end) }
+    /// The renewals after which auto-renew goes off; nil for no limit.
+    func mostRenewals(at rate: RenewalRate) -> Int? { rate == .never ? 0 : mostRenewals }
 
-    func retries(after end: Int64) -> [Int64] { retryDays.map { Self.day($0, after: end) } }
+    /// When the store gives up charging after the end of a period.
+    func retryEnd(after end: Int64, at rate: RenewalRate) -> Int64 {
+        rate.retryLength.map { end + $0 } ?? Self.day(lastRetryDay, after: end)
+    }
+
+    /// The further attempts after the end of a period. With shortened periods their days are shortened alike.
+    func retries(after end: Int64, at rate: RenewalRate) -> [Int64] {
+        guard let length = rate.retryLength else { return retryDays.map { Self.day($0, after: end) } }
+        return retryDays.map { end + length * Int64($0) / Int64(max(lastRetryDay, 1)) }
+    }
 
     /// Days are those of Los Angeles, as for periods.
     private static func day(_ count: Int, after end: Int64) -> Int64 {

@@ -1,4 +1,3 @@
-import Crypto
 import Database
 import Foundation
 import StoreWire
@@ -82,7 +81,10 @@ extension Store {
                 applicationUsername: terms.last.applicationUsername, simulatesAskToBuy: false, agreedPrice: nil)
             switch try await authorize(terms.amount, request, terms.account) {
             case .declined:
-                step.news = step.after.chargeFailed(at: date, hasGrace: policy.graceDays != nil, policy: policy)
+                let grace = apps[before.bundleID]?.gracePeriod?.end(
+                    after: before.expiresDate, of: terms.subscription.period, at: before.rate,
+                    wasPaid: terms.last.price.milliunits > 0, in: environment)
+                step.news = step.after.chargeFailed(at: date, grace: grace, policy: policy)
             case .approved(let reference):
                 step.renew(terms, request, reference: reference, at: date, ids: ids, policy: policy)
             }
@@ -97,8 +99,16 @@ extension Store {
         var amount: Money
         /// The last period.
         var last: Transaction
-        /// What is left of the last period's offer, if the renewal is another period of it.
-        var offer: Subscription.RemainingOffer?
+        /// The length of the next period.
+        var period: SubscriptionPeriod
+        /// How long it lasts by the tester's renewal rate.
+        var rate: RenewalRate
+        /// The introductory offer of the next period; nil for none.
+        var offer: Transaction.Offer?
+        /// The promotional offer of the next period; nil for none.
+        var promotionalOfferID: String?
+        /// What the next period leaves of its offer.
+        var remainingOffer: Subscription.RemainingOffer?
     }
 
     /// Why a subscription cannot renew.
@@ -132,10 +142,24 @@ extension Store {
             let price = product.price(in: storefront)
         else { return .failure(.notForSale) }
         var terms = RenewalTerms(
-            account: account, product: product, subscription: offered, amount: price, last: last)
-        if let offer = subscription.remainingOffer, last.productID == productID, last.price.currency == price.currency {
+            account: account, product: product, subscription: offered, amount: price, last: last,
+            period: offered.period, rate: rate(of: account))
+        if let id = subscription.nextOfferID,
+            let offer = offered.promotionalOffers.first(where: { $0.offerID?.hasSameBytes(as: id) ?? false })?
+                .description(in: storefront)
+        {
+            terms.amount = offer.price
+            terms.period = offer.firstPeriod
+            terms.promotionalOfferID = id
+            terms.remainingOffer = offer.afterFirstPeriod
+        } else if let offer = subscription.remainingOffer, last.productID == productID,
+            last.price.currency == price.currency
+        {
             terms.amount = last.price
-            terms.offer = offer
+            terms.period = offer.period
+            terms.offer = last.offer
+            terms.promotionalOfferID = last.promotionalOfferID
+            terms.remainingOffer = offer.afterOnePeriod
         } else if let increase, increase.newPrice.currency == price.currency {
             guard increase.answer == .accepted else { return .failure(.priceIncrease) }
             terms.amount = increase.newPrice
@@ -146,15 +170,7 @@ extension Store {
     /// The key of the payment of a subscription's next period. It is the same until the subscription changes, so that a
     /// crash between the payment and its record charges nobody twice.
     private static func renewalKey(_ subscription: Subscription) -> UUID {
-        var hash = SHA256()
-        for number in [subscription.originalTransactionID.rawValue, Int64(subscription.revision)] {
-            withUnsafeBytes(of: number.bigEndian) { hash.update(bufferPointer: $0) }
-        }
-        var bytes = Array(hash.finalize().prefix(16))
-        // RFC 9562: version 8, the variant of all.
-        bytes[6] = bytes[6] & 0x0F | 0x80
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+        PaymentKey.derived(from: [subscription.originalTransactionID.rawValue, Int64(subscription.revision)])
     }
 
     /// Records the steps of subscriptions that nobody has changed meanwhile. The others stay due, and their payments
@@ -201,7 +217,7 @@ private struct SubscriptionStep: Sendable {
         policy: RenewalPolicy
     ) {
         let start = before.nextStart(paidAt: date)
-        let end = (terms.offer?.period ?? terms.subscription.period).end(from: start)
+        let end = terms.rate.end(of: terms.period, from: start)
         let period = Transaction(
             accountID: before.accountID, transactionID: ids.next(),
             originalTransactionID: before.originalTransactionID, bundleID: before.bundleID,
@@ -209,16 +225,16 @@ private struct SubscriptionStep: Sendable {
             price: terms.amount, storefront: terms.account.storefront, purchaseDate: start,
             originalPurchaseDate: before.originalPurchaseDate, expiresDate: end,
             webOrderLineItemID: before.nextLineItemID, subscriptionGroupID: before.groupID,
-            offer: terms.offer == nil ? nil : terms.last.offer,
+            offer: terms.offer,
             applicationUsername: terms.last.applicationUsername, idempotencyKey: request.idempotencyKey,
             finishedAt: nil, revokedAt: nil, revocationReason: nil,
-            promotionalOfferID: terms.offer == nil ? nil : terms.last.promotionalOfferID)
+            promotionalOfferID: terms.promotionalOfferID)
         self.period = period
         purchase = Store.purchase(period, request, reference: reference)
         purchase?.createdAt = date
         news = after.renewed(
-            by: period, at: date, expires: end, nextLineItemID: ids.next().rawValue,
-            remainingOffer: terms.offer?.afterOnePeriod, policy: policy)
+            by: period, at: date, expires: end, rate: terms.rate, nextLineItemID: ids.next().rawValue,
+            remainingOffer: terms.remainingOffer, policy: policy)
     }
 }
 

@@ -74,29 +74,53 @@ extension Store {
     /// - Throws: ``StoreError`` `unknown_transaction`, or `wrong_state` when the subscription is over and auto-renew
     ///   cannot be turned on; ``DatabaseError``.
     public func setAutoRenew(_ isOn: Bool, of original: TransactionID) async throws -> Subscription {
-        let unknown = StoreError(.unknownTransaction, "No subscription has this original transaction identifier.")
-        guard let found = try await database.read({ try Subscriptions.find(original, $0) }) else { throw unknown }
-        try await settleSubscriptions(of: found.accountID)
-        let (now, policy, ids) = (clock.milliseconds, policy, ids)
-        let subscription = try await database.write { connection in
-            guard var subscription = try Subscriptions.find(original, connection) else { throw unknown }
-            let news: [SubscriptionNews]
-            if isOn {
-                guard let made = subscription.turnAutoRenewOn(at: now, policy: policy) else {
-                    throw StoreError(
-                        .wrongState,
-                        "The subscription is over or its payment is overdue. The customer has to buy again.")
-                }
-                news = made
-            } else {
-                news = subscription.turnAutoRenewOff(at: now)
+        try await change(original) { subscription, now, policy, _ in
+            guard isOn else { return subscription.turnAutoRenewOff(at: now) }
+            guard let news = subscription.turnAutoRenewOn(at: now, policy: policy) else {
+                throw StoreError(
+                    .wrongState, "The subscription is over or its payment is overdue. The customer has to buy again.")
             }
-            if !news.isEmpty { try Subscriptions.save(subscription, news, numbers: ids, connection) }
-            return subscription
+            return news
         }
-        schedule.add(subscription.dueAt)
-        changed(.transactions)
-        return subscription
+    }
+
+    /// Returns a subscription by its original transaction identifier, after everything that is due for it is done.
+    /// - Throws: ``StoreError`` `unknown_transaction`; ``DatabaseError``.
+    public func subscription(_ original: TransactionID) async throws -> Subscription { try await found(original) }
+
+    /// The error for an original transaction identifier that no subscription has.
+    public static let unknownSubscription = StoreError(
+        .unknownTransaction, "No subscription has this original transaction identifier.")
+
+    /// The subscription with an original transaction identifier, after everything that is due for its account is done.
+    func found(_ original: TransactionID) async throws -> Subscription {
+        guard let found = try await database.read({ try Subscriptions.find(original, $0) }) else {
+            throw Self.unknownSubscription
+        }
+        try await settleSubscriptions(of: found.accountID)
+        return try await database.read { try Subscriptions.find(original, $0) } ?? found
+    }
+
+    /// Changes a subscription in one write transaction, saves it if it changed, and does what is due then.
+    /// - Parameter change: gets the subscription, the store's time, the policy and the connection; returns the news.
+    func change(
+        _ original: TransactionID,
+        _ change:
+            @escaping @Sendable (inout Subscription, Int64, RenewalPolicy, Connection) throws -> [SubscriptionNews]
+    ) async throws -> Subscription {
+        _ = try await found(original)
+        let (now, policy, ids) = (clock.milliseconds, policy, ids)
+        let changed = try await database.write { connection -> Subscription in
+            guard let before = try Subscriptions.find(original, connection) else { throw Self.unknownSubscription }
+            var after = before
+            let news = try change(&after, now, policy, connection)
+            if after != before || !news.isEmpty { try Subscriptions.save(after, news, numbers: ids, connection) }
+            return after
+        }
+        schedule.add(changed.dueAt)
+        self.changed(.transactions)
+        guard changed.dueAt.map({ $0 <= now }) ?? false else { return changed }
+        return try await found(original)
     }
 }
 

@@ -54,6 +54,10 @@ public struct Subscription: Sendable, Equatable {
     public internal(set) var expiresDate: Int64
     /// The product that the next renewal buys.
     public internal(set) var renewalProductID: ProductID
+    /// The promotional offer that the next renewal gets; nil for none.
+    public internal(set) var nextOfferID: String?
+    /// How long the last period was by the tester's renewal rate.
+    public internal(set) var rate: RenewalRate
     /// Whether the subscription renews by itself: Apple's `autoRenewStatus`.
     public internal(set) var willRenew: Bool
     /// The `web_order_line_item_id` of the next period. The store allocates it when the current period begins.
@@ -87,43 +91,57 @@ public struct Subscription: Sendable, Equatable {
 extension Subscription {
     /// Begins with the first purchase in the group.
     init(
-        _ first: Transaction, group: SubscriptionGroupID, expires: Int64, nextLineItemID: Int64,
-        remainingOffer: RemainingOffer?,
-        policy: RenewalPolicy
+        _ first: Transaction, group: SubscriptionGroupID, expires: Int64, rate: RenewalRate = .real,
+        nextLineItemID: Int64, remainingOffer: RemainingOffer?, policy: RenewalPolicy
     ) {
         self.init(
             accountID: first.accountID, bundleID: first.bundleID, groupID: group,
             originalTransactionID: first.originalTransactionID, originalPurchaseDate: first.originalPurchaseDate,
             state: .active, productID: first.productID, transactionID: first.transactionID, expiresDate: expires,
-            renewalProductID: first.productID, willRenew: true, nextLineItemID: nextLineItemID, renewals: 0,
-            remainingOffer: remainingOffer, dueAt: max(expires - policy.lead, first.purchaseDate))
+            renewalProductID: first.productID, rate: rate, willRenew: true, nextLineItemID: nextLineItemID,
+            renewals: 0, remainingOffer: remainingOffer,
+            dueAt: max(policy.chargeDate(before: expires, at: rate), first.purchaseDate))
     }
 
-    /// The customer bought a product of the group: a change of plan during a period, which begins at once, or a new
-    /// start after the subscription was over.
-    /// - Parameter period: the new transaction.
+    /// The customer bought a product of the group, which begins at once.
+    ///
+    /// During a period this is a change of plan. Buying the same product while its renewal is overdue pays the renewal.
+    /// After the subscription was over, it starts again.
+    /// - Parameters:
+    ///   - period: the new transaction.
+    ///   - date: when the customer bought. The period begins earlier when it pays a renewal in the grace period.
     mutating func bought(
-        _ period: Transaction, expires: Int64, nextLineItemID: Int64, remainingOffer: RemainingOffer?,
-        policy: RenewalPolicy
+        _ period: Transaction, at date: Int64, expires: Int64, rate: RenewalRate = .real, nextLineItemID: Int64,
+        remainingOffer: RemainingOffer?, policy: RenewalPolicy
     ) -> [SubscriptionNews] {
-        let isChange = isActive(at: period.purchaseDate)
-        begin(period, expires: expires, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer)
-        if !isChange { renewals = 0 }
+        let isOverdue = state == .gracePeriod || state == .billingRetry
+        let kind: (SubscriptionNews.Kind, SubscriptionNews.Subtype) =
+            if isOverdue, period.productID == productID {
+                (.renewed, .billingRecovery)
+            } else if isActive(at: date) {
+                period.promotionalOfferID == nil ? (.renewalPreference, .upgrade) : (.offerRedeemed, .upgrade)
+            } else {
+                (.subscribed, .resubscribe)
+            }
+        begin(
+            period, expires: expires, rate: rate, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer)
+        renewals = kind.0 == .renewed ? renewals + 1 : kind.0 == .subscribed ? 0 : renewals
         willRenew = true
-        dueAt = max(expires - policy.lead, period.purchaseDate)
-        return [
-            news(isChange ? .renewalPreference : .subscribed, isChange ? .upgrade : .resubscribe, period.purchaseDate)
-        ]
+        dueAt = max(policy.chargeDate(before: expires, at: rate), period.purchaseDate)
+        return [news(kind.0, kind.1, date)]
     }
 
     private mutating func begin(
-        _ period: Transaction, expires: Int64, nextLineItemID: Int64, remainingOffer: RemainingOffer?
+        _ period: Transaction, expires: Int64, rate: RenewalRate, nextLineItemID: Int64,
+        remainingOffer: RemainingOffer?
     ) {
         state = .active
         productID = period.productID
         transactionID = period.transactionID
         expiresDate = expires
         renewalProductID = period.productID
+        nextOfferID = nil
+        self.rate = rate
         self.nextLineItemID = nextLineItemID
         self.remainingOffer = remainingOffer
         graceEnds = nil
@@ -152,7 +170,7 @@ extension Subscription {
         switch state {
         case .active: return willRenew && !hasRenewedOften(policy) ? .renew : .expire
         case .gracePeriod, .billingRetry:
-            if dueAt >= policy.retryEnd(after: expiresDate) { return .giveUp }
+            if dueAt >= policy.retryEnd(after: expiresDate, at: rate) { return .giveUp }
             return state == .gracePeriod && graceEnds.map { dueAt >= $0 } ?? true ? .endGracePeriod : .renew
         case .expired, .revoked: return nil
         }
@@ -160,7 +178,7 @@ extension Subscription {
 
     /// Whether the environment turns auto-renew off now.
     private func hasRenewedOften(_ policy: RenewalPolicy) -> Bool {
-        policy.mostRenewals.map { renewals >= $0 } ?? false
+        policy.mostRenewals(at: rate).map { renewals >= $0 } ?? false
     }
 
     /// When the next period begins, if it is paid at a date: where the last one ended, or at the payment when the
@@ -169,20 +187,21 @@ extension Subscription {
 
     /// The next period was paid.
     mutating func renewed(
-        by period: Transaction, at date: Int64, expires: Int64, nextLineItemID: Int64, remainingOffer: RemainingOffer?,
-        policy: RenewalPolicy
+        by period: Transaction, at date: Int64, expires: Int64, rate: RenewalRate = .real, nextLineItemID: Int64,
+        remainingOffer: RemainingOffer?, policy: RenewalPolicy
     ) -> [SubscriptionNews] {
         let wasOverdue = state != .active
-        begin(period, expires: expires, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer)
+        begin(
+            period, expires: expires, rate: rate, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer)
         renewals += 1
         // A period that was paid late can be over already.
-        dueAt = max(hasRenewedOften(policy) ? expires : expires - policy.lead, date)
+        dueAt = max(hasRenewedOften(policy) ? expires : policy.chargeDate(before: expires, at: rate), date)
         return [news(.renewed, wasOverdue ? .billingRecovery : nil, date)]
     }
 
     /// The next period could not be charged. Before the period ends the store tells nobody.
-    /// - Parameter hasGrace: whether this renewal has a grace period.
-    mutating func chargeFailed(at date: Int64, hasGrace: Bool, policy: RenewalPolicy) -> [SubscriptionNews] {
+    /// - Parameter grace: when this renewal's grace period ends; nil when it has none.
+    mutating func chargeFailed(at date: Int64, grace: Int64?, policy: RenewalPolicy) -> [SubscriptionNews] {
         guard date >= expiresDate else {
             dueAt = expiresDate
             return []
@@ -191,7 +210,7 @@ extension Subscription {
             dueAt = nextAttempt(after: date, policy)
             return []
         }
-        graceEnds = hasGrace ? policy.graceEnd(after: expiresDate) : nil
+        graceEnds = grace
         state = graceEnds.map { $0 > date } ?? false ? .gracePeriod : .billingRetry
         dueAt = nextAttempt(after: date, policy)
         return [news(.failedToRenew, state == .gracePeriod ? .gracePeriod : nil, date)]
@@ -206,9 +225,10 @@ extension Subscription {
 
     /// The date after `date` on which the store tries again, ends the grace period or gives up.
     private func nextAttempt(after date: Int64, _ policy: RenewalPolicy) -> Int64 {
-        let end = policy.retryEnd(after: expiresDate)
+        let end = policy.retryEnd(after: expiresDate, at: rate)
         let ends = [end, state == .gracePeriod ? graceEnds : nil].compactMap(\.self)
-        return (policy.retries(after: expiresDate) + ends).filter { $0 > date && $0 <= end }.min() ?? max(end, date)
+        return (policy.retries(after: expiresDate, at: rate) + ends).filter { $0 > date && $0 <= end }.min()
+            ?? max(end, date)
     }
 
     /// The subscription ends at a date for a reason. In the sandbox, auto-renew is turned off first after many
@@ -261,8 +281,54 @@ extension Subscription {
         willRenew = true
         // The sandbox counts anew.
         renewals = 0
-        dueAt = max(expiresDate - policy.lead, min(date, expiresDate))
+        dueAt = max(policy.chargeDate(before: expiresDate, at: rate), min(date, expiresDate))
         return [news(.renewalStatus, .autoRenewEnabled, date)]
+    }
+
+    /// The customer chose the product, and perhaps an offer, of the next renewal, while the subscription is active.
+    /// Choosing the current product takes an earlier choice back. Auto-renew is on afterwards.
+    /// - Parameter offerID: a promotional offer of the product; nil for none.
+    mutating func choose(
+        _ product: ProductID, offerID: String?, at date: Int64, policy: RenewalPolicy
+    ) -> [SubscriptionNews] {
+        var all: [SubscriptionNews] = []
+        if !willRenew { all += turnAutoRenewOn(at: date, policy: policy) ?? [] }
+        guard renewalProductID != product || nextOfferID != offerID else { return all }
+        let isOtherPlan = renewalProductID != product
+        renewalProductID = product
+        nextOfferID = offerID
+        let subtype: SubscriptionNews.Subtype? = product == productID ? nil : .downgrade
+        if offerID != nil {
+            all.append(news(.offerRedeemed, isOtherPlan ? subtype : nil, date))
+        } else if isOtherPlan {
+            all.append(news(.renewalPreference, subtype, date))
+        }
+        return all
+    }
+
+    /// The operator moved the end of the last period.
+    /// - Parameter isExtension: whether the merchant is told that the period was extended.
+    mutating func moveEnd(
+        to end: Int64, at date: Int64, isExtension: Bool, policy: RenewalPolicy
+    ) -> [SubscriptionNews] {
+        expiresDate = end
+        dueAt = max(willRenew ? policy.chargeDate(before: end, at: rate) : end, date)
+        return isExtension ? [news(.extended, nil, date)] : []
+    }
+
+    /// The refund of a period was reversed: what it gave until its end holds again. Auto-renew stays off.
+    mutating func refundReversed(_ transactionID: TransactionID, at date: Int64) -> [SubscriptionNews] {
+        var all = [SubscriptionNews(type: .refundReversed, date: date, transactionID: transactionID)]
+        guard transactionID == self.transactionID, state == .revoked else { return all }
+        state = .active
+        dueAt = max(expiresDate, date)
+        if expiresDate <= date { all += expire(.cancelled, at: date) }
+        return all
+    }
+
+    /// The store refused a refund. Nothing else changes.
+    func refundDeclined(_ transactionID: TransactionID, at date: Int64) -> [SubscriptionNews] {
+        [SubscriptionNews(type: .refundDeclined, date: date, transactionID: transactionID)]
     }
 
     /// A period was refunded. The refund of an earlier one changes nothing else.

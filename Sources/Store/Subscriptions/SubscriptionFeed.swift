@@ -40,6 +40,17 @@ enum SubscriptionFeed {
         }
     }
 
+    /// How often something happened to a subscription since a date.
+    static func count(
+        _ type: SubscriptionNews.Kind, of original: TransactionID, since date: Int64, _ connection: Connection
+    ) throws -> Int {
+        try connection.queryOne(
+            """
+            SELECT count(*) FROM subscription_news
+            WHERE original_transaction_id = $1 AND type = $2 AND date >= $3
+            """, [original.rawValue, type.rawValue, date])?.int(0) ?? 0
+    }
+
     /// The highest number. Later ones, and identifiers of periods, must be higher.
     static func highestNumber(_ connection: Connection) throws -> TransactionID? {
         try connection.queryOne("SELECT max(number) FROM subscription_news", [])?.optionalInt64(0)

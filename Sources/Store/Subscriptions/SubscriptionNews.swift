@@ -18,8 +18,18 @@ public struct SubscriptionNews: Sendable, Equatable {
         case gracePeriodExpired = "GRACE_PERIOD_EXPIRED"
         /// The subscription ended.
         case expired = "EXPIRED"
+        /// A subscriber redeemed an offer.
+        case offerRedeemed = "OFFER_REDEEMED"
+        /// The end of a period was moved to a later date.
+        case extended = "RENEWAL_EXTENDED"
         /// A period was refunded.
         case refund = "REFUND"
+        /// A refund was refused.
+        case refundDeclined = "REFUND_DECLINED"
+        /// A refund was taken back.
+        case refundReversed = "REFUND_REVERSED"
+        /// A price increase needs the customer's consent, or the customer was told of one.
+        case priceIncrease = "PRICE_INCREASE"
     }
 
     /// Apple's `subtype`.
@@ -30,6 +40,12 @@ public struct SubscriptionNews: Sendable, Equatable {
         case resubscribe = "RESUBSCRIBE"
         /// A change of plan that begins at once.
         case upgrade = "UPGRADE"
+        /// A change of plan that begins with the next renewal.
+        case downgrade = "DOWNGRADE"
+        /// The customer has not answered the price increase.
+        case pending = "PENDING"
+        /// The customer agreed to the price increase, or it needs no consent.
+        case accepted = "ACCEPTED"
         /// Auto-renew was turned on.
         case autoRenewEnabled = "AUTO_RENEW_ENABLED"
         /// Auto-renew was turned off.

@@ -4,24 +4,40 @@ import StoreWire
 /// How a sale continues the subscription of an account in a group, or begins it.
 struct SubscriptionTerms: Sendable {
     /// The identifier and the date of the first purchase in the group; nil when this is the first.
-    var earlier: (id: TransactionID, date: Int64)?
+    var earlier: (id: TransactionID, date: Int64)? {
+        known.map { ($0.originalTransactionID, $0.originalPurchaseDate) }
+    }
     /// The `web_order_line_item_id` of the period.
     var lineItemID: Int64
     /// What the period leaves of its offer.
     var remainingOffer: Subscription.RemainingOffer?
+    /// The periods that an upgrade replaces. What is unused of them is refunded.
+    var replaced: [Transaction] = []
+    /// When the period begins, if it pays a renewal that is overdue; nil for now.
+    let start: Int64?
+    /// How long the period lasts.
+    let rate: RenewalRate
+    /// The subscription when the sale was planned.
+    private let known: Subscription?
     private let group: SubscriptionGroupID
     private let nextLineItemID: Int64
     private let policy: RenewalPolicy
+    /// When the customer bought.
+    private let boughtAt: Int64
 
     /// - Parameter known: the account's subscription in the group.
     init(
-        after known: Subscription?, at date: Int64, group: SubscriptionGroupID, ids: TransactionIDs,
-        policy: RenewalPolicy
+        after known: Subscription?, buying productID: ProductID, at date: Int64, group: SubscriptionGroupID,
+        ids: TransactionIDs, policy: RenewalPolicy, rate: RenewalRate
     ) {
-        earlier = known.map { ($0.originalTransactionID, $0.originalPurchaseDate) }
+        self.known = known
+        let isInGrace = known?.state == .gracePeriod && known?.productID == productID
+        start = isInGrace ? known?.expiresDate : nil
         // A change of plan during a period has a new identifier. The one that was allocated for the next period stays
         // unused.
-        let allocated = known.flatMap { $0.isActive(at: date) ? nil : $0.nextLineItemID }
+        let allocated = known.flatMap { $0.isActive(at: date) && !isInGrace ? nil : $0.nextLineItemID }
+        self.rate = rate
+        boughtAt = date
         lineItemID = allocated ?? ids.next().rawValue
         nextLineItemID = ids.next().rawValue
         self.group = group
@@ -29,24 +45,29 @@ struct SubscriptionTerms: Sendable {
     }
 
     /// Records what a sold period changes.
-    /// - Throws: ``OwnedMeanwhile`` when another subscription began since the sale was planned; ``DatabaseError``.
+    /// - Throws: ``OwnedMeanwhile`` when the subscription has changed since the sale was planned; ``DatabaseError``.
     func record(_ period: Transaction, _ ids: TransactionIDs, _ connection: Connection) throws {
         guard let end = period.expiresDate else { return }
         guard
             var subscription = try Subscriptions.find(
                 of: period.accountID, in: period.bundleID, group: group, connection)
         else {
-            guard earlier == nil else { throw OwnedMeanwhile() }
+            guard known == nil else { throw OwnedMeanwhile() }
             let first = Subscription(
-                period, group: group, expires: end, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer,
-                policy: policy)
+                period, group: group, expires: end, rate: rate, nextLineItemID: nextLineItemID,
+                remainingOffer: remainingOffer, policy: policy)
             let news = SubscriptionNews(
                 type: .subscribed, subtype: .initialBuy, date: period.purchaseDate, transactionID: period.transactionID)
             return try Subscriptions.save(first, [news], numbers: ids, connection)
         }
-        guard subscription.originalTransactionID == earlier?.id else { throw OwnedMeanwhile() }
+        guard subscription == known else { throw OwnedMeanwhile() }
         let news = subscription.bought(
-            period, expires: end, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer, policy: policy)
+            period, at: max(boughtAt, period.purchaseDate), expires: end, rate: rate, nextLineItemID: nextLineItemID,
+            remainingOffer: remainingOffer, policy: policy)
         try Subscriptions.save(subscription, news, numbers: ids, connection)
+        for old in replaced {
+            guard try Transactions.markUpgraded(old, connection) else { throw OwnedMeanwhile() }
+            try Refunds.add(.upgrade, old, at: period.purchaseDate, ids, connection)
+        }
     }
 }

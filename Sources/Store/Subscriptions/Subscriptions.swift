@@ -7,7 +7,7 @@ enum Subscriptions {
     private static let columns = """
         original_transaction_id, account_id, bundle_id, subscription_group_id, original_purchase_date, state, product_id, \
         transaction_id, expires_date, renewal_product_id, will_renew, next_line_item_id, renewals, offer_periods_left, \
-        offer_period_unit, offer_period_count, grace_ends, expiration_intent, due_at, revision
+        offer_period_unit, offer_period_count, grace_ends, expiration_intent, due_at, revision, next_offer_id, rate
         """
 
     static func find(_ original: TransactionID, _ connection: Connection) throws -> Subscription? {
@@ -56,6 +56,20 @@ enum Subscriptions {
             .sorted { ($0.dueAt ?? 0) < ($1.dueAt ?? 0) }
     }
 
+    /// The active subscriptions of a product, in the order of their first purchases. This scans the table.
+    static func active(
+        of productID: ProductID, in bundleID: BundleID, after original: TransactionID, limit: Int,
+        _ connection: Connection
+    ) throws -> [Subscription] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM subscriptions
+            WHERE original_transaction_id > $1 AND bundle_id = $2 AND product_id = $3 AND state = 'active'
+            ORDER BY original_transaction_id LIMIT $4
+            """, [original.rawValue, bundleID.rawValue, productID.rawValue, limit]
+        ).map { try Subscription($0) }
+    }
+
     /// The earliest date on which something is due; nil for none.
     static func nextDueDate(_ connection: Connection) throws -> Int64? {
         try connection.queryOne("SELECT min(due_at) FROM subscriptions WHERE due_at IS NOT NULL", [])?.optionalInt64(0)
@@ -70,7 +84,7 @@ enum Subscriptions {
 
     private static let saving = """
         INSERT INTO subscriptions (\(columns))
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
         ON CONFLICT (original_transaction_id) DO UPDATE SET state = excluded.state, product_id = excluded.product_id,
             transaction_id = excluded.transaction_id, expires_date = excluded.expires_date,
             renewal_product_id = excluded.renewal_product_id, will_renew = excluded.will_renew,
@@ -78,7 +92,7 @@ enum Subscriptions {
             offer_periods_left = excluded.offer_periods_left,
             offer_period_unit = excluded.offer_period_unit, offer_period_count = excluded.offer_period_count, grace_ends = excluded.grace_ends,
             expiration_intent = excluded.expiration_intent, due_at = excluded.due_at,
-            revision = excluded.revision
+            revision = excluded.revision, next_offer_id = excluded.next_offer_id, rate = excluded.rate
         """
 
     /// Writes the subscription, and its news in their order.
@@ -100,6 +114,7 @@ enum Subscriptions {
                 SQLValue(offer?.period.unit.rawValue), SQLValue(offer.map { Int64($0.period.count) }),
                 SQLValue(subscription.graceEnds), SQLValue(subscription.expirationIntent?.rawValue),
                 SQLValue(subscription.dueAt), .integer(Int64(subscription.revision + 1)),
+                SQLValue(subscription.nextOfferID), .text(subscription.rate.rawValue),
             ])
         try SubscriptionFeed.add(news, of: subscription, numbers: numbers, connection)
     }
@@ -123,7 +138,8 @@ extension Subscription {
             originalTransactionID: TransactionID(rawValue: try row.int64(0)), originalPurchaseDate: try row.int64(4),
             state: state, productID: ProductID(try row.string(6)),
             transactionID: TransactionID(rawValue: try row.int64(7)), expiresDate: try row.int64(8),
-            renewalProductID: ProductID(try row.string(9)), willRenew: try row.bool(10),
+            renewalProductID: ProductID(try row.string(9)), nextOfferID: try row.optionalString(20),
+            rate: RenewalRate(rawValue: try row.string(21)) ?? .real, willRenew: try row.bool(10),
             nextLineItemID: try row.int64(11), renewals: try row.int(12), remainingOffer: offer,
             graceEnds: try row.optionalInt64(16),
             expirationIntent: try row.optionalInt64(17).flatMap(PendingRenewal.ExpirationIntent.init(rawValue:)),

@@ -55,6 +55,10 @@ public struct Transaction: Sendable, Equatable {
     public var revocationReason: Int64?
     /// The identifier of the promotional offer that set the price; nil for none.
     public var promotionalOfferID: String?
+    /// Whether a change of plan ended this subscription period early.
+    public var isUpgraded = false
+    /// What was given back of ``price``, in milliunits of its currency.
+    public var refunded: Int64 = 0
 
     /// The application user name in lower case if it is a UUID, else nil. App receipts and `verifyReceipt` answers have
     /// it as the app account token.

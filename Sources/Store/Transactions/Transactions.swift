@@ -275,6 +275,33 @@ enum Transactions {
         return true
     }
 
+    /// Adds an amount in milliunits to what was given back; a negative one takes it off.
+    static func addRefund(_ amount: Int64, to id: TransactionID, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE transactions SET refunded = refunded + $2 WHERE transaction_id = $1", [id.rawValue, amount])
+    }
+
+    /// Takes a refund back. Returns false when the transaction is not refunded.
+    static func reinstate(_ transaction: Transaction, _ connection: Connection) throws -> Bool {
+        let changed = try connection.execute(
+            """
+            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL
+            WHERE account_id = $1 AND transaction_id = $2 AND revoked_at IS NOT NULL
+            """, [transaction.accountID.rawValue, transaction.transactionID.rawValue])
+        guard changed == 1 else { return false }
+        guard transaction.kind.isOwnedOnce else { return true }
+        try connection.execute(
+            """
+            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
+            """,
+            [
+                transaction.accountID.rawValue, transaction.bundleID.rawValue,
+                transaction.originalTransactionID.rawValue,
+            ])
+        return true
+    }
+
     /// A refunded transaction, with all deliveries of the purchase if the product is owned once, oldest first.
     static func revoked(with transaction: Transaction, _ connection: Connection) throws -> [Transaction] {
         guard transaction.kind.isOwnedOnce else {
@@ -302,11 +329,26 @@ enum Transactions {
             """
             SELECT 1 FROM transactions
             WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND product_id = $3 AND revoked_at IS NULL
-                AND (expires_date IS NULL OR expires_date > $4)
+                AND (expires_date IS NULL OR expires_date > $4) AND is_upgraded = FALSE
             """, [accountID.rawValue, bundleID.rawValue, productID.rawValue, now]) != nil
     }
 
     // MARK: Subscriptions
+
+    /// Marks a period as replaced by a change of plan. Returns false when it was marked before or refunded.
+    static func markUpgraded(_ period: Transaction, _ connection: Connection) throws -> Bool {
+        try connection.execute(
+            """
+            UPDATE transactions SET is_upgraded = TRUE
+            WHERE transaction_id = $1 AND is_upgraded = FALSE AND revoked_at IS NULL
+            """, [period.transactionID.rawValue]) == 1
+    }
+
+    /// Moves the end of a period, in milliseconds since 1970.
+    static func setEnd(of id: TransactionID, to end: Int64, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE transactions SET expires_date = $2 WHERE transaction_id = $1", [id.rawValue, end])
+    }
 
     /// The periods that have neither ended nor been refunded, newest first.
     static func current(
@@ -328,7 +370,7 @@ enum Transactions {
             """
             SELECT \(Transaction.columns) FROM transactions
             WHERE transaction_id < $1 AND transaction_id >= $2 AND kind = $3 AND revoked_at IS NULL
-                AND expires_date > $4
+                AND expires_date > $4 AND is_upgraded = FALSE
                 AND (CAST($5 AS TEXT) IS NULL OR bundle_id = $5)
                 AND (CAST($6 AS TEXT) IS NULL OR subscription_group_id = $6)
                 AND (CAST($7 AS TEXT) IS NULL OR product_id = $7)
@@ -378,7 +420,7 @@ extension Transaction {
         account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind, quantity, price, currency, storefront, \
         purchase_date, original_purchase_date, expires_date, web_order_line_item_id, subscription_group_id, offer, \
         application_username, idempotency_key, finished_at, revoked_at, revocation_reason, \
-        promotional_offer_id
+        promotional_offer_id, is_upgraded, refunded
         """
 
     init(_ row: Row) throws {
@@ -399,14 +441,15 @@ extension Transaction {
             idempotencyKey: try row.optionalString(18).flatMap { UUID(uuidString: $0) },
             finishedAt: try row.optionalInt64(19),
             revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21),
-            promotionalOfferID: try row.optionalString(22))
+            promotionalOfferID: try row.optionalString(22), isUpgraded: try row.bool(23),
+            refunded: try row.int64(24))
     }
 
     /// The statement's text, built once because every purchase uses it.
     private static let insertion = """
         INSERT INTO transactions (\(columns)) VALUES
             ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-            $23)
+            $23, $24, $25)
         """
 
     func insert(_ connection: Connection) throws {
@@ -417,7 +460,8 @@ extension Transaction {
             .integer(purchaseDate), .integer(originalPurchaseDate), SQLValue(expiresDate), SQLValue(webOrderLineItemID),
             SQLValue(subscriptionGroupID?.rawValue), SQLValue(offer?.rawValue), SQLValue(applicationUsername),
             SQLValue(idempotencyKey?.text), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
-            SQLValue(promotionalOfferID),
+            SQLValue(promotionalOfferID), .boolean(isUpgraded),
+            .integer(refunded),
         ]
         try connection.execute(Self.insertion, values)
     }

@@ -279,7 +279,8 @@ extension PurchaseInformation {
             isTrialPeriod: transaction.offer == .trial,
             isInIntroOfferPeriod: isSubscription ? transaction.offer == .introductory : nil,
             cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0).wholeSeconds },
-            cancellationReason: transaction.revocationReason, promotionalOfferID: transaction.promotionalOfferID,
+            cancellationReason: transaction.revocationReason, isUpgraded: transaction.isUpgraded,
+            promotionalOfferID: transaction.promotionalOfferID,
             subscriptionGroupIdentifier: transaction.subscriptionGroupID?.rawValue,
             appAccountToken: transaction.appAccountToken)
     }

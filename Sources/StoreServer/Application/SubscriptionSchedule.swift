@@ -12,7 +12,12 @@ struct SubscriptionSchedule: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var next = ContinuousClock.now
+            // A process that ended too early may not have told the payment processor of a refund.
+            for store in stores { await store.tellRefunds() }
+            var seconds = 0
             while (try? await Task.sleep(for: .seconds(1))) != nil {
+                seconds += 1
+                if seconds.isMultiple(of: 60) { for store in stores { await store.tellRefunds() } }
                 guard .now >= next else { continue }
                 for store in stores {
                     do {

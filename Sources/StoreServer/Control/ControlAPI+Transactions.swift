@@ -1,5 +1,6 @@
 import ControlWire
 import Store
+import StoreWire
 
 extension LedgerRow {
     /// The date of the purchase, in milliseconds since 1970.
@@ -31,7 +32,10 @@ extension ControlAPI.Transaction {
             expiresDate: transaction.expiresDate.map(ControlAPI.text),
             finishedDate: transaction.finishedAt.map(ControlAPI.text),
             revocationDate: transaction.revokedAt.map(ControlAPI.text),
-            revocationReason: transaction.revocationReason.flatMap(RevocationReason.init(rawValue:)).map(\.name))
+            revocationReason: transaction.revocationReason.flatMap(RevocationReason.init(rawValue:)).map(\.name),
+            refunded: transaction.refunded == 0
+                ? nil : Money(milliunits: transaction.refunded, currency: transaction.price.currency).decimal,
+            isUpgraded: transaction.isUpgraded ? true : nil)
     }
 
     /// The purchase of an item; `item` is nil when the catalog no longer has it.
@@ -43,7 +47,8 @@ extension ControlAPI.Transaction {
             price: purchase.price.decimal, currency: purchase.price.currency,
             purchaseDate: ControlAPI.text(purchase.purchaseDate), expiresDate: nil, finishedDate: nil,
             revocationDate: purchase.revokedAt.map(ControlAPI.text),
-            revocationReason: purchase.revocationReason.map(\.name), item: purchase.item,
+            revocationReason: purchase.revocationReason.map(\.name),
+            refunded: purchase.revokedAt == nil ? nil : purchase.price.decimal, item: purchase.item,
             name: item?.text(for: []).name)
     }
 }

@@ -96,11 +96,22 @@ extension ControlController {
     ) async throws -> Response {
         let change = try await request.decodeJSON(ControlAPI.AccountChange.self, upTo: Self.bodyLimit)
         let account = try await account(in: context, at: store)
+        let rate = try change.renewalRate.map { text in
+            guard let rate = RenewalRate(rawValue: text) else {
+                let all = RenewalRate.allCases.map(\.rawValue).joined(separator: ", ")
+                throw StoreError(.invalidRequest, "“renewalRate” must be one of \(all).")
+            }
+            guard store.environment == .sandbox else {
+                throw StoreError(.forbidden, "Only sandbox testers have a renewal rate.")
+            }
+            return rate
+        }
         let changed = try await store.accounts.change(
             account.accountID,
             AccountChange(
                 storefront: change.storefront, paymentsAllowed: change.paymentsAllowed, asksToBuy: change.asksToBuy,
-                isLocked: change.locked, interruptsPurchases: change.interruptsPurchases))
+                isLocked: change.locked, interruptsPurchases: change.interruptsPurchases,
+                renewalRate: rate))
         context.note?.say(subject: account.email, before: account.words, after: changed.words)
         return try .json(ControlAPI.Account(changed))
     }
@@ -160,6 +171,7 @@ extension Account {
         let flags = [
             paymentsAllowed ? nil : "payments off", asksToBuy ? "asks to buy" : nil,
             interruptsPurchases ? "interrupts purchases" : nil, isLocked ? "locked" : nil,
+            renewalRate == .real ? nil : "renewal rate \(renewalRate.rawValue)",
         ]
         return ([storefront] + flags.compactMap(\.self)).joined(separator: ", ")
     }
@@ -186,7 +198,8 @@ extension ControlAPI.Account {
         self.init(
             accountId: account.accountID.rawValue, email: account.email, storefront: account.storefront,
             paymentsAllowed: account.paymentsAllowed, asksToBuy: account.asksToBuy, locked: account.isLocked,
-            interruptsPurchases: account.interruptsPurchases, createdDate: ControlAPI.text(account.createdAt),
+            interruptsPurchases: account.interruptsPurchases, renewalRate: account.renewalRate.rawValue,
+            createdDate: ControlAPI.text(account.createdAt),
             lastPurchaseDate: lastPurchase.map(ControlAPI.text))
     }
 }

@@ -9,6 +9,15 @@ import StoreWire
 extension ControlController {
     func addCustomerRoutes(to router: Router<StoreRequestContext>) {
         on(router, .refund(.sandbox, id: ""), refund)
+        on(router, .reverseRefund(.sandbox, id: "")) { store, _, context in
+            let charged = try await store.reverseRefund(try Self.transactionID(context))
+            context.note?.say(after: "\(charged.amount.decimal) \(charged.amount.currency) charged again")
+            return try .json(ControlAPI.Refunded(charged))
+        }
+        on(router, .declineRefund(.sandbox, id: "")) { store, _, context in
+            try await store.declineRefund(try Self.transactionID(context))
+            return Response(status: .noContent)
+        }
         on(router, .promote(.sandbox), promote)
         on(router, .promotions(.sandbox, account: "")) { store, request, _ in
             let account = try await account(request.query(.account), at: store)
@@ -48,8 +57,11 @@ extension ControlController {
         guard let reason = RevocationReason.allCases.first(where: { $0.name == name }) else {
             throw StoreError(.invalidRequest, "“reason” must be “app” or “other”.")
         }
+        guard let share = RefundShare(rawValue: refund.share ?? RefundShare.whole.rawValue) else {
+            throw StoreError(.invalidRequest, "“share” must be “whole” or “prorated”.")
+        }
         do {
-            let refunded = try await store.refund(id, reason: reason)
+            let refunded = try await store.refund(id, reason: reason, share: share)
             context.note?.say(after: "\(refunded.amount.decimal) \(refunded.amount.currency), \(name)")
             return try .json(ControlAPI.Refunded(refunded))
         } catch let error as StoreError where error.code == .unknownTransaction {

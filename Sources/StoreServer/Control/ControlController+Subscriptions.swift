@@ -43,10 +43,88 @@ extension ControlController {
             guard let original = TransactionID(id) else {
                 throw StoreError(.unknownTransaction, "No subscription has this original transaction identifier.")
             }
-            let subscription = try await store.setAutoRenew(change.willRenew, of: original)
-            context.note?.say(after: change.willRenew ? "renews" : "does not renew")
-            return try .json(try await Self.described(subscription, at: store))
+            if let product = change.productId {
+                guard change.willRenew == nil else {
+                    throw StoreError(.invalidRequest, "Give either “willRenew” or “productId”.")
+                }
+                let answer = try await store.changePlan(original, to: ProductID(product))
+                if let failure = answer.failure { throw StoreError(failure.code, failure.message) }
+                context.note?.say(after: "changes to \(product)")
+            } else if let willRenew = change.willRenew {
+                _ = try await store.setAutoRenew(willRenew, of: original)
+                context.note?.say(after: willRenew ? "renews" : "does not renew")
+            } else {
+                throw StoreError(.invalidRequest, "Give either “willRenew” or “productId”.")
+            }
+            return try .json(try await Self.described(try await store.subscription(original), at: store))
         }
+        for action in SubscriptionAction.allCases {
+            on(router, .actOnSubscription(.sandbox, id: "", action)) { store, request, context in
+                try await act(action, at: store, request, context)
+            }
+        }
+        on(router, .extendSubscriptions(.sandbox)) { store, request, context in
+            let new = try await request.decodeJSON(ControlAPI.MassExtension.self, upTo: Self.bodyLimit)
+            let result = try await store.extendAll(
+                of: ProductID(new.productId), in: BundleID(new.bundleId), days: new.days)
+            context.note?.say(subject: new.productId, after: "\(result.succeeded) extended by \(new.days) days")
+            return try .json(ControlAPI.MassExtended(succeeded: result.succeeded, failed: result.failed))
+        }
+        addGracePeriodRoutes(to: router)
+    }
+
+    private func act(
+        _ action: SubscriptionAction, at store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        guard let original = TransactionID(try context.parameters.require("id")) else {
+            throw Store.unknownSubscription
+        }
+        let subscription: Subscription
+        switch action {
+        case .renew: subscription = try await store.renewNow(original)
+        case .expire: subscription = try await store.expireNow(original)
+        case .fail: subscription = try await store.failRenewal(original)
+        case .recover: subscription = try await store.recover(original)
+        case .extend:
+            let days = try await request.decodeJSON(ControlAPI.SubscriptionExtension.self, upTo: Self.bodyLimit).days
+            subscription = try await store.extend(original, days: days)
+        }
+        context.note?.say(after: subscription.state.rawValue)
+        return try .json(try await Self.described(subscription, at: store))
+    }
+
+    // MARK: Grace periods
+
+    private func addGracePeriodRoutes(to router: Router<StoreRequestContext>) {
+        router.on(.setGracePeriod(bundle: "")) { request, context in
+            let new = try await request.decodeJSON(ControlAPI.GracePeriod.self, upTo: Self.bodyLimit)
+            guard let length = GracePeriod.Length(rawValue: new.days) else {
+                throw StoreError(.invalidRequest, "A grace period has 3, 16 or 28 days.")
+            }
+            let grace = GracePeriod(
+                length: length, inProduction: new.production ?? true, inSandbox: new.sandbox ?? true,
+                paidToPaidOnly: new.paidToPaidOnly ?? false)
+            try await apps.setGracePeriod(grace, of: bundle(in: context))
+            context.note?.say(after: "\(new.days) days")
+            return try .json(ControlAPI.GracePeriod(grace))
+        }
+        router.on(.removeGracePeriod(bundle: "")) { _, context in
+            try await apps.setGracePeriod(nil, of: bundle(in: context))
+            context.note?.say(after: "none")
+            return Response(status: .noContent)
+        }
+    }
+
+    private func bundle(in context: StoreRequestContext) -> BundleID {
+        BundleID(context.parameter(.bundle)?.removingPercentEncoding ?? "")
+    }
+}
+
+extension ControlAPI.GracePeriod {
+    init(_ grace: GracePeriod) {
+        self.init(
+            days: grace.length.rawValue, production: grace.inProduction, sandbox: grace.inSandbox,
+            paidToPaidOnly: grace.paidToPaidOnly)
     }
 }
 

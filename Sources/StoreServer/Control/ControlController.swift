@@ -63,7 +63,8 @@ struct ControlController: Sendable {
             return ControlAPI.App(
                 bundleId: record.bundleID.rawValue, name: app?.name, appId: record.appID,
                 sharedSecret: record.sharedSecret,
-                isInCatalog: app != nil, productIds: app?.products.map(\.productID.rawValue) ?? [])
+                isInCatalog: app != nil, productIds: app?.products.map(\.productID.rawValue) ?? [],
+                gracePeriod: record.gracePeriod.map(ControlAPI.GracePeriod.init))
         }
     }
 

@@ -1,0 +1,254 @@
+import Crypto
+import Database
+import Foundation
+import StoreWire
+
+/// Why a payment, or a part of it, was given back. The raw values are those of the database.
+enum RefundKind: String, Sendable {
+    /// All that was paid.
+    case whole
+    /// The part of a subscription period that was not over.
+    case prorated
+    /// The part of a subscription period that a change of plan replaced.
+    case upgrade
+
+    init(_ share: RefundShare) { self = share == .whole ? .whole : .prorated }
+}
+
+/// The table `refunds`: the amounts that were given back, each once.
+///
+/// Reversing a refund charges its amount again. A later refund then gives that payment back.
+enum Refunds {
+    /// The highest identifier. Later ones must be higher.
+    static func highestID(_ connection: Connection) throws -> TransactionID? {
+        try connection.queryOne("SELECT max(refund_id) FROM refunds", [])?.optionalInt64(0)
+            .map { TransactionID(rawValue: $0) }
+    }
+
+    /// Records the refund of a transaction, unless nothing is left to refund.
+    /// - Parameter date: when it is refunded. Of a period, the time after it is unused.
+    static func add(
+        _ kind: RefundKind, _ transaction: Transaction, at date: Int64, _ ids: TransactionIDs,
+        _ connection: Connection
+    ) throws {
+        let share = kind == .whole ? transaction.price : transaction.unusedShare(at: date)
+        let amount = min(share.milliunits, transaction.price.milliunits - transaction.refunded)
+        guard amount > 0 else { return }
+        try Transactions.addRefund(amount, to: transaction.transactionID, connection)
+        try connection.execute(
+            """
+            INSERT INTO refunds (refund_id, transaction_id, kind, amount, currency, refunded_at, is_told)
+            VALUES ($1, $2, $3, $4, $5, $6, FALSE)
+            """,
+            [
+                ids.next().rawValue, transaction.transactionID.rawValue, kind.rawValue, amount,
+                transaction.price.currency, date,
+            ])
+    }
+
+    private static let columns = "refund_id, amount, currency, reversed_at, reversal_reference"
+
+    /// The refunds of a transaction that hold, for the payment processor.
+    static func payments(of transaction: Transaction, _ connection: Connection) throws -> [PaymentRefund] {
+        guard let key = transaction.idempotencyKey,
+            let reference = try Purchase.find(key, connection)?.paymentReference
+        else { return [] }
+        var payment = (key: key, reference: reference)
+        var refunds: [PaymentRefund] = []
+        let rows = try connection.query(
+            "SELECT \(columns) FROM refunds WHERE transaction_id = $1 ORDER BY refund_id",
+            [transaction.transactionID.rawValue])
+        for row in rows {
+            let id = TransactionID(rawValue: try row.int64(0))
+            if let reversal = try row.optionalString(4) {
+                payment = (reversalKey(id), reversal)
+            } else if try row.optionalInt64(3) == nil {
+                refunds.append(
+                    PaymentRefund(
+                        refundID: id, transactionID: transaction.transactionID, idempotencyKey: payment.key,
+                        reference: payment.reference,
+                        amount: Money(milliunits: try row.int64(1), currency: try row.string(2))))
+            }
+        }
+        return refunds
+    }
+
+    /// Refunds that the payment processor was not told of, oldest first.
+    static func untold(limit: Int, _ connection: Connection) throws -> [PaymentRefund] {
+        try connection.query(
+            "SELECT refund_id, transaction_id FROM refunds WHERE is_told = FALSE ORDER BY refund_id LIMIT $1", [limit]
+        ).flatMap { row -> [PaymentRefund] in
+            let id = try row.int64(0)
+            guard let transaction = try Transactions.find(TransactionID(rawValue: try row.int64(1)), connection)
+            else { return [] }
+            return try payments(of: transaction, connection).filter { $0.refundID.rawValue == id }
+        }
+    }
+
+    static func markTold(_ ids: [TransactionID], _ connection: Connection) throws {
+        for id in ids {
+            try connection.execute("UPDATE refunds SET is_told = TRUE WHERE refund_id = $1", [id.rawValue])
+        }
+    }
+
+    /// The refund that a reversal takes back: the last one that holds and is not a change of plan; nil without one.
+    static func toReverse(
+        of id: TransactionID, _ connection: Connection
+    ) throws -> (id: TransactionID, amount: Money)? {
+        try connection.queryOne(
+            """
+            SELECT refund_id, amount, currency FROM refunds
+            WHERE transaction_id = $1 AND kind <> 'upgrade' AND reversed_at IS NULL ORDER BY refund_id DESC LIMIT 1
+            """, [id.rawValue]
+        ).map { row in
+            (
+                TransactionID(rawValue: try row.int64(0)),
+                Money(milliunits: try row.int64(1), currency: try row.string(2))
+            )
+        }
+    }
+
+    /// Records that a refund was reversed, and the payment that charged its amount again.
+    static func reverse(_ id: TransactionID, at date: Int64, reference: String, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE refunds SET reversed_at = $2, reversal_reference = $3, is_told = TRUE WHERE refund_id = $1",
+            [id.rawValue, date, reference])
+    }
+
+    static func delete(of ids: [TransactionID], _ connection: Connection) throws {
+        for id in ids {
+            try connection.execute("DELETE FROM refunds WHERE transaction_id = $1", [id.rawValue])
+        }
+    }
+
+    /// The key of the payment that reverses a refund.
+    static func reversalKey(_ id: TransactionID) -> UUID {
+        PaymentKey.derived(from: [id.rawValue, 0])
+    }
+}
+
+/// Keys of payments that the store makes by itself.
+enum PaymentKey {
+    /// A key that depends only on these numbers, so that a repeated payment charges once.
+    static func derived(from numbers: [Int64]) -> UUID {
+        var hash = SHA256()
+        for number in numbers {
+            withUnsafeBytes(of: number.bigEndian) { hash.update(bufferPointer: $0) }
+        }
+        var bytes = Array(hash.finalize().prefix(16))
+        // RFC 9562: version 8, the variant of all.
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+}
+
+extension Transaction {
+    /// The part of the price for the time of a subscription period after a date, rounded down to the currency's
+    /// smallest unit.
+    func unusedShare(at date: Int64) -> Money {
+        guard let end = expiresDate else { return Money(milliunits: 0, currency: price.currency) }
+        return price.share(end - max(date, purchaseDate), of: end - purchaseDate)
+    }
+}
+
+extension Store {
+    /// The most refunds that the payment processor is told of at once.
+    private static let mostTold = 100
+
+    /// Tells the payment processor of refunds that it does not know. What cannot be told now is told later.
+    public func tellRefunds() async {
+        while true {
+            do {
+                let payments = try await database.read { try Refunds.untold(limit: Self.mostTold, $0) }
+                guard !payments.isEmpty else { return }
+                for payment in payments { try await processor.refund(payment) }
+                try await markTold(payments)
+            } catch {
+                return
+            }
+        }
+    }
+
+    func markTold(_ payments: [PaymentRefund]) async throws {
+        guard !payments.isEmpty else { return }
+        try await database.write { try Refunds.markTold(payments.map(\.refundID), $0) }
+    }
+
+    /// Takes a refund back and charges its amount again. The purchase holds again: the account owns the product, and
+    /// receipts show no cancellation. A subscription is active until its period ends, and does not renew.
+    ///
+    /// A crash between the payment and its record charges nobody twice: repeat the call.
+    /// - Returns: the transaction in its new state, and the amount that was charged.
+    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is not refunded or the payment
+    ///   is declined; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
+    public func reverseRefund(_ transactionID: TransactionID) async throws -> RefundedPurchase {
+        let notRefunded = StoreError(.wrongState, "The transaction is not refunded.")
+        let (found, refund) = try await database.read { connection in
+            (
+                try Transactions.find(transactionID, connection),
+                try Refunds.toReverse(of: transactionID, connection)
+            )
+        }
+        guard let found, let account = try await accounts.account(found.accountID) else {
+            throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
+        }
+        guard found.revokedAt != nil else { throw notRefunded }
+        var reference = Self.freeReference
+        if let refund {
+            let request = PurchaseRequest(
+                idempotencyKey: Refunds.reversalKey(refund.id), bundleID: found.bundleID, productID: found.productID,
+                quantity: 1, applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil)
+            switch try await authorize(refund.amount, request, account) {
+            case .declined(let message):
+                throw StoreError(.wrongState, "The amount could not be charged again: \(message)")
+            case .approved(let made): reference = made
+            }
+        }
+        let now = clock.milliseconds
+        let (ids, paid) = (ids, reference)
+        let after = try await database.write { connection -> Transaction in
+            guard try Refunds.toReverse(of: transactionID, connection)?.id == refund?.id,
+                try Transactions.reinstate(found, connection),
+                var after = try Transactions.find(transactionID, connection)
+            else { throw notRefunded }
+            after.refunded -= refund?.amount.milliunits ?? 0
+            if let refund { try Refunds.reverse(refund.id, at: now, reference: paid, connection) }
+            if let refund { try Transactions.addRefund(-refund.amount.milliunits, to: transactionID, connection) }
+            if found.kind.isOwnedOnce,
+                let first = try Transactions.find(found.originalTransactionID, connection)
+            {
+                _ = try Ownership(first).insert(connection)
+            }
+            if found.kind == .autoRenewableSubscription,
+                var subscription = try Subscriptions.find(found.originalTransactionID, connection)
+            {
+                let news = subscription.refundReversed(transactionID, at: now)
+                try Subscriptions.save(subscription, news, numbers: ids, connection)
+            }
+            return after
+        }
+        changed(.transactions)
+        schedule.add(found.expiresDate)
+        return RefundedPurchase(after, [after], amount: refund?.amount.milliunits ?? 0)
+    }
+
+    /// Refuses a refund that the customer asked for. Only the news tell of it.
+    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is refunded; `invalid_request`
+    ///   when it is not a subscription period; ``DatabaseError``.
+    public func declineRefund(_ transactionID: TransactionID) async throws {
+        let (now, ids) = (clock.milliseconds, ids)
+        try await database.write { connection in
+            guard let found = try Transactions.find(transactionID, connection) else {
+                throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
+            }
+            guard found.revokedAt == nil else { throw StoreError(.wrongState, "The transaction is refunded.") }
+            guard let subscription = try Subscriptions.find(found.originalTransactionID, connection) else {
+                throw StoreError(.invalidRequest, "Only the refund of a subscription period can be declined.")
+            }
+            let news = subscription.refundDeclined(transactionID, at: now)
+            try SubscriptionFeed.add(news, of: subscription, numbers: ids, connection)
+        }
+        changed(.transactions)
+    }
+}

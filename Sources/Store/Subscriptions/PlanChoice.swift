@@ -1,0 +1,76 @@
+import Database
+import StoreWire
+
+/// What a subscriber wants the next renewal to buy: another plan of the group, the current one again, or an offer.
+struct PlanChoice: Sendable {
+    /// The subscription when the customer chose.
+    var known: Subscription
+    var productID: ProductID
+    /// A promotional offer of the product; nil for its price.
+    var offerID: String?
+
+    /// Records the choice.
+    /// - Throws: ``OwnedMeanwhile`` when the subscription has changed since; ``DatabaseError``.
+    func record(
+        at date: Int64, ids: TransactionIDs, policy: RenewalPolicy, _ connection: Connection
+    ) throws {
+        guard var subscription = try Subscriptions.find(known.originalTransactionID, connection), subscription == known
+        else { throw OwnedMeanwhile() }
+        let news = subscription.choose(productID, offerID: offerID, at: date, policy: policy)
+        try Subscriptions.save(subscription, news, numbers: ids, connection)
+    }
+}
+
+extension Store {
+    /// Records a choice as the answer to a purchase: it is `purchased` with the transaction of the current period, as
+    /// StoreKit answers the purchase of a lower plan.
+    /// - Returns: nil when the subscription has changed since the decision.
+    func record(
+        _ choice: PlanChoice, _ request: PurchaseRequest, by account: Account
+    ) async throws -> PurchaseAnswer? {
+        let now = clock.milliseconds
+        let purchase = Purchase(
+            idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
+            productID: request.productID, quantity: 1, applicationUsername: request.applicationUsername,
+            state: .purchased, failure: nil, transactionID: choice.known.transactionID,
+            amount: Money(milliunits: 0, currency: try storefront(of: account).currency),
+            paymentReference: Self.freeReference, createdAt: now, promotionalOfferID: request.offer?.offerID,
+            storefront: account.storefront)
+        do {
+            let answer = try await database.write { [ids, policy] connection in
+                guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+                try request.useNonce(connection)
+                try choice.record(at: now, ids: ids, policy: policy, connection)
+                return PurchaseAnswer(
+                    purchase, transaction: try Transactions.find(choice.known.transactionID, connection))
+            }
+            // Auto-renew may be on again.
+            schedule.add(choice.known.expiresDate - policy.lead)
+            return answer
+        } catch is OwnedMeanwhile {
+            return nil
+        }
+    }
+}
+
+extension CatalogSubscription {
+    /// Whether a change from another subscription of the group waits for the next renewal: to a lower level of service,
+    /// or to periods of another length on the same level. Level 1 is the highest.
+    func waits(after current: CatalogSubscription) -> Bool {
+        level > current.level || level == current.level && !period.isAsLong(as: current.period)
+    }
+}
+
+extension SubscriptionPeriod {
+    /// Whether two periods have the same length: a year is twelve months, and a week seven days.
+    fileprivate func isAsLong(as other: SubscriptionPeriod) -> Bool { length == other.length }
+
+    private var length: (days: Int, months: Int) {
+        switch unit {
+        case .day: (count, 0)
+        case .week: (count * 7, 0)
+        case .month: (0, count)
+        case .year: (0, count * 12)
+        }
+    }
+}
