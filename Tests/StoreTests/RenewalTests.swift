@@ -227,6 +227,88 @@ import Testing
         }
     }
 
+    /// A higher price of the catalog is announced with one renewal and charged with the next; a lower one at once.
+    @Test(arguments: Backend.available) func theCatalogsPriceChangesAreAnnouncedFirst(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            try await test.buy("gym.monthly", by: account)
+            func setPrice(_ price: String) throws {
+                test.store.catalog.replace(
+                    with: try TestStore.catalog {
+                        $0.replacing(
+                            "recurringSubscriptionPeriod: P1M\n            displayPrice: 9.99",
+                            with: "recurringSubscriptionPeriod: P1M\n            displayPrice: \(price)")
+                    })
+            }
+            func renew() async throws -> [String: Any]? {
+                try await test.store.changeClock { try $0.advance(months: 1) }
+                return try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
+                    .pending.first
+            }
+            // A fifth more: the customer is told.
+            try setPrice("11.99")
+            let told = try await renew()
+            #expect(told?["price_increase_status"] as? String == "1" && told?["price_consent_status"] == nil)
+            #expect(try await news(test, account).suffix(2) == ["DID_RENEW", "PRICE_INCREASE/ACCEPTED"])
+            #expect(try await renew()?["price_increase_status"] == nil)
+            #expect(try await test.ledger().map(\.price.milliunits) == [9990, 9990, 11_990])
+            // The second in a year needs consent. A lower price before the renewal makes it void.
+            try setPrice("12.99")
+            let asked = try await renew()
+            #expect(
+                asked?["price_increase_status"] as? String == "0" && asked?["price_consent_status"] as? String == "0")
+            #expect(try await test.store.priceIncreases(of: account).map(\.answer) == [nil])
+            try setPrice("8.99")
+            #expect(try await renew()?["price_increase_status"] == nil)
+            #expect(try await test.store.priceIncreases(of: account).isEmpty)
+            #expect(try await test.ledger().map(\.price.milliunits).suffix(2) == [11_990, 8990])
+            // Twice as much and more than five dollars needs consent, too. Nobody answers.
+            try setPrice("29.99")
+            _ = try await renew()
+            _ = try await renew()
+            #expect(
+                try await news(test, account).suffix(3) == [
+                    "DID_RENEW", "PRICE_INCREASE/PENDING", "EXPIRED/PRICE_INCREASE",
+                ])
+            #expect(try await test.ledger().last?.price.milliunits == 8990)
+        }
+    }
+
+    /// Apple's rule: more than half more, and more than 5 USD for a period or 50 USD for a year.
+    @Test(
+        arguments: [
+            (4990, 9990, SubscriptionPeriod.Unit.month, false), (4990, 10_000, .month, true),
+            (20_000, 30_000, .month, false), (20_000, 30_010, .month, true), (60_000, 110_000, .year, false),
+            (60_000, 110_010, .year, true), (200_000, 290_000, .year, false), (1000, 3000, .week, false),
+        ] as [(Int64, Int64, SubscriptionPeriod.Unit, Bool)])
+    func consentIsNeededForALargeIncrease(
+        _ old: Int64, _ new: Int64, _ unit: SubscriptionPeriod.Unit, _ needsConsent: Bool
+    ) throws {
+        let product = try #require(try TestStore.catalog().app(TestStore.bundleID)?.product("gym.monthly"))
+        func usd(_ amount: Int64) -> Money { Money(milliunits: amount, currency: "USD") }
+        #expect(
+            product.increaseNeedsConsent(
+                from: usd(old), to: usd(new), each: SubscriptionPeriod(unit: unit, count: 1)) == needsConsent)
+    }
+
+    @Test(arguments: Backend.available) func declinedRenewalsAreAttempts(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor { _ in .declined(message: "The card is expired.") }
+        let works = ScriptedProcessor()
+        try await backend.withTestDatabases { database, apps async throws in
+            let clock = TestClock()
+            let before = try await TestStore.open(database, apps: apps, clock: clock, processor: works)
+            let account = try await before.account()
+            let first = try await before.buy("gym.monthly", by: account)
+            let test = try await TestStore.open(database, apps: apps, clock: clock, processor: processor)
+            try await test.store.changeClock { try $0.set(to: (first.expiresDate ?? 0) + 70 * Self.day) }
+            let attempts = try await test.store.attempts(AttemptQuery(limit: 100)).rows
+            // At the end of the period, and on each of the further days.
+            #expect(attempts.count == RenewalPolicy.usualRetryDays.count + 1)
+            #expect(Set(attempts.map(\.idempotencyKey)).count == attempts.count)
+            #expect(try await news(test, account).last == "EXPIRED/BILLING_RETRY")
+        }
+    }
+
     /// The store settles five hundred at once; what is due earlier comes first, whoever has it.
     @Test(arguments: Backend.available) func thousandsAreSettledInTheOrderOfTheirDates(_ backend: Backend) async throws
     {

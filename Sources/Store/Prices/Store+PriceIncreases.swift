@@ -27,6 +27,8 @@ public struct PriceIncrease: Sendable, Equatable {
     public var answer: Answer?
     /// When the customer answered, in milliseconds since 1970 by the store's clock.
     public var answeredAt: Int64?
+    /// Whether the catalog's price rose, for all customers; false when the increase was ordered for this one.
+    public var followsCatalog = false
 }
 
 extension Store {
@@ -52,7 +54,7 @@ extension Store {
         let increase = PriceIncrease(
             accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
             newPrice: Money(milliunits: price, currency: old.currency), askedAt: clock.milliseconds)
-        try await database.write { connection in
+        try await database.write { [ids] connection in
             guard try Transactions.hold(productID, account.accountID, bundleID, now: increase.askedAt, connection)
             else {
                 throw StoreError(
@@ -60,19 +62,8 @@ extension Store {
                     "The account is not subscribed to \(productID.rawValue.prefix(255)) now. A price increase is only for current subscribers."
                 )
             }
-            try connection.execute(
-                """
-                INSERT INTO price_increases
-                    (account_id, bundle_id, product_id, old_price, new_price, currency, asked_at)
-                VALUES ($1, $2, $3, $4, $5, $6, $7)
-                ON CONFLICT (account_id, bundle_id, product_id) DO UPDATE SET
-                    old_price = excluded.old_price, new_price = excluded.new_price, currency = excluded.currency,
-                    asked_at = excluded.asked_at, answer = NULL, answered_at = NULL
-                """,
-                [
-                    increase.accountID.rawValue, bundleID.rawValue, productID.rawValue, old.milliunits, price,
-                    old.currency, increase.askedAt,
-                ])
+            try PriceIncreases.order(increase, connection)
+            try Self.change(increase, ids, connection) { $0.announceIncrease(needsConsent: true, at: increase.askedAt) }
         }
         changed(.offers)
         return increase
@@ -104,12 +95,21 @@ extension Store {
     public func withdrawPriceIncrease(
         of productID: ProductID, in bundleID: BundleID, for account: Account
     ) async throws {
-        try await database.write { connection in
+        try await database.write { [ids] connection in
+            let before = try PriceIncreases.all(of: account.accountID, connection).first {
+                $0.bundleID == bundleID && $0.productID == productID
+            }
             let withdrawn = try connection.execute(
                 """
                 DELETE FROM price_increases
                 WHERE account_id = $1 AND bundle_id = $2 AND product_id = $3 AND answer IS NULL
                 """, [account.accountID.rawValue, bundleID.rawValue, productID.rawValue])
+            if withdrawn > 0, let before {
+                try Self.change(before, ids, connection) { subscription in
+                    subscription.withdrawIncrease()
+                    return []
+                }
+            }
             guard withdrawn == 0 else { return }
             let known = try PriceIncreases.all(of: account.accountID, connection).first {
                 $0.bundleID == bundleID && $0.productID == productID
@@ -129,7 +129,7 @@ extension Store {
     public func answerPriceIncrease(_ request: PriceConsentRequest, of account: Account) async throws {
         let now = clock.milliseconds
         let answer: PriceIncrease.Answer = request.accepts ? .accepted : .declined
-        try await database.write { connection in
+        try await database.write { [ids] connection in
             let changed = try connection.execute(
                 """
                 UPDATE price_increases SET answer = $6, answered_at = $7
@@ -140,9 +140,13 @@ extension Store {
                     account.accountID.rawValue, request.bundleID.rawValue, request.productID.rawValue,
                     request.newPrice.milliunits, request.newPrice.currency, answer.rawValue, now,
                 ])
-            if changed == 1 { return }
             let known = try PriceIncreases.all(of: account.accountID, connection).first {
                 $0.bundleID == request.bundleID && $0.productID == request.productID && $0.newPrice == request.newPrice
+            }
+            if changed == 1, let known {
+                return try Self.change(known, ids, connection) {
+                    $0.answerIncrease(agrees: answer == .accepted, at: now)
+                }
             }
             guard let known else {
                 throw StoreError(.priceChanged, "No price increase to this price is waiting for an answer.")
@@ -155,6 +159,20 @@ extension Store {
     }
 }
 
+extension Store {
+    /// Changes the subscription that a price increase is about, if the account still has the product.
+    private static func change(
+        _ increase: PriceIncrease, _ ids: TransactionIDs, _ connection: Connection,
+        _ change: (inout Subscription) -> [SubscriptionNews]
+    ) throws {
+        let all = try Subscriptions.all(of: increase.accountID, in: increase.bundleID, connection)
+        guard let before = all.first(where: { $0.productID == increase.productID }) else { return }
+        var after = before
+        let news = change(&after)
+        if after != before || !news.isEmpty { try Subscriptions.save(after, news, numbers: ids, connection) }
+    }
+}
+
 /// Queries of price increases.
 enum PriceIncreases {
     /// The most increases to read, which is more than one account can have subscriptions.
@@ -164,8 +182,34 @@ enum PriceIncreases {
         try connection.execute("DELETE FROM price_increases WHERE account_id = $1", [accountID.rawValue])
     }
 
+    static func delete(
+        of accountID: AccountID, _ bundleID: BundleID, _ productID: ProductID, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            "DELETE FROM price_increases WHERE account_id = $1 AND bundle_id = $2 AND product_id = $3",
+            [accountID.rawValue, bundleID.rawValue, productID.rawValue])
+    }
+
+    /// Inserts an increase. It replaces an earlier one of the product.
+    static func order(_ increase: PriceIncrease, _ connection: Connection) throws {
+        try connection.execute(
+            """
+            INSERT INTO price_increases (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            ON CONFLICT (account_id, bundle_id, product_id) DO UPDATE SET
+                old_price = excluded.old_price, new_price = excluded.new_price, currency = excluded.currency,
+                asked_at = excluded.asked_at, answer = excluded.answer, answered_at = excluded.answered_at,
+                follows_catalog = excluded.follows_catalog
+            """,
+            [
+                .text(increase.accountID.rawValue), .text(increase.bundleID.rawValue),
+                .text(increase.productID.rawValue), .integer(increase.oldPrice.milliunits),
+                .integer(increase.newPrice.milliunits), .text(increase.newPrice.currency), .integer(increase.askedAt),
+                SQLValue(increase.answer?.rawValue), SQLValue(increase.answeredAt), .boolean(increase.followsCatalog),
+            ] as [SQLValue])
+    }
+
     private static let columns =
-        "account_id, bundle_id, product_id, old_price, new_price, currency, asked_at, answer, answered_at"
+        "account_id, bundle_id, product_id, old_price, new_price, currency, asked_at, answer, answered_at, follows_catalog"
 
     static func all(of accountID: AccountID, _ connection: Connection) throws -> [PriceIncrease] {
         try connection.query(
@@ -191,6 +235,6 @@ enum PriceIncreases {
             oldPrice: Money(milliunits: try row.int64(3), currency: currency),
             newPrice: Money(milliunits: try row.int64(4), currency: currency), askedAt: try row.int64(6),
             answer: try row.optionalString(7).flatMap(PriceIncrease.Answer.init(rawValue:)),
-            answeredAt: try row.optionalInt64(8))
+            answeredAt: try row.optionalInt64(8), followsCatalog: try row.bool(9))
     }
 }

@@ -243,6 +243,7 @@ extension Store {
         terms.replaced = earlier.filter {
             $0.revokedAt == nil && !$0.isUpgraded && ($0.expiresDate ?? 0) > now
         }
+        terms.price = sale.product.price(in: storefront)
         sale.subscription = terms
         // An account can use one introductory offer in each group.
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {

@@ -1,7 +1,7 @@
 import Database
 
 extension StoreSchema {
-    /// The refunds, each with its amount; changes of plan; and renewal rates of testers.
+    /// The refunds, each with its amount; changes of plan and of prices; and renewal rates of testers.
     ///
     /// Refunds of older versions gave the whole price back.
     static let refunds = Migration(
@@ -32,6 +32,16 @@ extension StoreSchema {
             "UPDATE transactions SET refunded = price WHERE revoked_at IS NOT NULL",
             "ALTER TABLE subscriptions ADD COLUMN next_offer_id TEXT",
             "ALTER TABLE subscriptions ADD COLUMN rate TEXT NOT NULL DEFAULT 'real'",
+            "ALTER TABLE price_increases ADD COLUMN follows_catalog BOOLEAN NOT NULL DEFAULT FALSE",
+            "ALTER TABLE subscriptions ADD COLUMN price BIGINT",
+            "ALTER TABLE subscriptions ADD COLUMN price_currency TEXT",
+            "ALTER TABLE subscriptions ADD COLUMN price_increase TEXT",
+            """
+            UPDATE subscriptions SET price_increase = 'asked' WHERE EXISTS (
+                SELECT 1 FROM price_increases i
+                WHERE i.account_id = subscriptions.account_id AND i.bundle_id = subscriptions.bundle_id
+                    AND i.product_id = subscriptions.product_id AND i.answer IS NULL)
+            """,
             "ALTER TABLE accounts ADD COLUMN renewal_rate TEXT NOT NULL DEFAULT 'real'",
         ])
 }

@@ -65,7 +65,7 @@ extension Store {
 
     private func renew(_ step: inout SubscriptionStep, at date: Int64) async throws {
         let before = step.before
-        switch try await renewalTerms(of: before) {
+        switch try await renewalTerms(of: before, at: date) {
         case .failure(let obstacle):
             // The obstacle can still go away until the period ends.
             if date < before.expiresDate {
@@ -80,11 +80,12 @@ extension Store {
                 idempotencyKey: key, bundleID: before.bundleID, productID: terms.product.productID, quantity: 1,
                 applicationUsername: terms.last.applicationUsername, simulatesAskToBuy: false, agreedPrice: nil)
             switch try await authorize(terms.amount, request, terms.account) {
-            case .declined:
+            case .declined(let message):
                 let grace = apps[before.bundleID]?.gracePeriod?.end(
                     after: before.expiresDate, of: terms.subscription.period, at: before.rate,
                     wasPaid: terms.last.price.milliunits > 0, in: environment)
                 step.news = step.after.chargeFailed(at: date, grace: grace, policy: policy)
+                step.refuse(terms, request, message, at: date)
             case .approved(let reference):
                 step.renew(terms, request, reference: reference, at: date, ids: ids, policy: policy)
             }
@@ -109,6 +110,55 @@ extension Store {
         var promotionalOfferID: String?
         /// What the next period leaves of its offer.
         var remainingOffer: Subscription.RemainingOffer?
+        /// The price of a period without offers that the customer agreed to, from this renewal on.
+        var price: Money?
+        /// A higher price that the customer is told of with this renewal; nil for none.
+        var announcement: PriceIncrease?
+        /// Whether a price increase of the catalog that the customer has not answered is void.
+        var isIncreaseVoid = false
+
+        /// Sets the price of a renewal without an offer: the catalog's, or the one that was ordered for this account. A
+        /// higher price is announced with one renewal and charged with the next one.
+        /// - Parameter increase: the last increase of the product for this account.
+        /// - Returns: false when the customer has to agree and has not.
+        mutating func setPrice(
+            _ catalog: Money, of subscription: Subscription, _ increase: PriceIncrease?, at date: Int64
+        ) -> Bool {
+            let increase = increase.flatMap { $0.newPrice.currency == catalog.currency ? $0 : nil }
+            let isSamePlan = subscription.renewalProductID == subscription.productID
+            let agreed =
+                subscription.price.flatMap { $0.currency == catalog.currency && isSamePlan ? $0 : nil }
+                ?? catalog
+            var target = catalog
+            if let increase, !increase.followsCatalog, increase.newPrice.milliunits > target.milliunits {
+                target = increase.newPrice
+            }
+            // An answer to another price of the catalog is not wanted any more.
+            let isStale = increase.map { $0.followsCatalog && $0.answer == nil && $0.newPrice != target } ?? false
+            if let increase, !isStale, increase.newPrice.milliunits > agreed.milliunits,
+                target.milliunits > agreed.milliunits
+            {
+                guard increase.answer == .accepted else { return false }
+                amount = increase.newPrice.milliunits < target.milliunits ? increase.newPrice : target
+            } else {
+                amount = target.milliunits < agreed.milliunits ? target : agreed
+            }
+            price = amount
+            guard amount.milliunits < target.milliunits else {
+                isIncreaseVoid = isStale
+                return true
+            }
+            let isSecond = increase.map { date - $0.askedAt < Self.year } ?? false
+            let needsConsent = isSecond || product.increaseNeedsConsent(from: amount, to: target, each: period)
+            announcement = PriceIncrease(
+                accountID: account.accountID, bundleID: subscription.bundleID, productID: product.productID,
+                oldPrice: amount, newPrice: target, askedAt: date, answer: needsConsent ? nil : .accepted,
+                answeredAt: needsConsent ? nil : date, followsCatalog: true)
+            return true
+        }
+
+        /// 365 days in milliseconds.
+        private static let year: Int64 = 365 * 86_400_000
     }
 
     /// Why a subscription cannot renew.
@@ -124,7 +174,9 @@ extension Store {
         }
     }
 
-    private func renewalTerms(of subscription: Subscription) async throws -> Result<RenewalTerms, RenewalObstacle> {
+    private func renewalTerms(
+        of subscription: Subscription, at date: Int64
+    ) async throws -> Result<RenewalTerms, RenewalObstacle> {
         let productID = subscription.renewalProductID
         let (account, last, increase) = try await database.read { connection in
             (
@@ -143,7 +195,7 @@ extension Store {
         else { return .failure(.notForSale) }
         var terms = RenewalTerms(
             account: account, product: product, subscription: offered, amount: price, last: last,
-            period: offered.period, rate: rate(of: account))
+            period: offered.period, rate: rate(of: account), price: subscription.price)
         if let id = subscription.nextOfferID,
             let offer = offered.promotionalOffers.first(where: { $0.offerID?.hasSameBytes(as: id) ?? false })?
                 .description(in: storefront)
@@ -160,9 +212,8 @@ extension Store {
             terms.offer = last.offer
             terms.promotionalOfferID = last.promotionalOfferID
             terms.remainingOffer = offer.afterOnePeriod
-        } else if let increase, increase.newPrice.currency == price.currency {
-            guard increase.answer == .accepted else { return .failure(.priceIncrease) }
-            terms.amount = increase.newPrice
+        } else if !terms.setPrice(price, of: subscription, increase, at: date) {
+            return .failure(.priceIncrease)
         }
         return .success(terms)
     }
@@ -187,6 +238,14 @@ extension Store {
                     if let key = step.key, try Purchase.find(key, connection) == nil { unused.append(key) }
                     continue
                 }
+                if step.purchase?.state == .failed, let key = step.key {
+                    try Attempts.insert(ids.next(), of: step.before.accountID, key: key, connection)
+                }
+                if let increase = step.increase { try PriceIncreases.order(increase, connection) }
+                if step.isIncreaseVoid {
+                    try PriceIncreases.delete(
+                        of: step.before.accountID, step.before.bundleID, step.before.renewalProductID, connection)
+                }
                 try step.period?.insert(connection)
                 try Subscriptions.save(step.after, step.news, numbers: ids, connection)
             }
@@ -206,10 +265,26 @@ private struct SubscriptionStep: Sendable {
     var key: UUID?
     var period: Transaction?
     var purchase: Purchase?
+    /// A price increase that the customer is told of with the renewal.
+    var increase: PriceIncrease?
+    /// Whether a price increase that the customer has not answered is void.
+    var isIncreaseVoid = false
 
     init(_ subscription: Subscription) {
         before = subscription
         after = subscription
+    }
+
+    /// Keeps the payment that was declined, for the list of attempts.
+    mutating func refuse(
+        _ terms: Store.RenewalTerms, _ request: PurchaseRequest, _ message: String, at date: Int64
+    ) {
+        purchase = Purchase(
+            idempotencyKey: request.idempotencyKey, accountID: before.accountID, bundleID: before.bundleID,
+            productID: request.productID, quantity: 1, applicationUsername: request.applicationUsername,
+            state: .failed, failure: WireError(code: .paymentDeclined, message: message), transactionID: nil,
+            amount: terms.amount, paymentReference: nil, createdAt: date,
+            promotionalOfferID: terms.promotionalOfferID, storefront: terms.account.storefront)
     }
 
     mutating func renew(
@@ -235,9 +310,27 @@ private struct SubscriptionStep: Sendable {
         news = after.renewed(
             by: period, at: date, expires: end, rate: terms.rate, nextLineItemID: ids.next().rawValue,
             remainingOffer: terms.remainingOffer, policy: policy)
+        after.price = terms.price
+        isIncreaseVoid = terms.isIncreaseVoid
+        increase = terms.announcement
+        if let increase { news += after.announceIncrease(needsConsent: increase.answer == nil, at: date) }
     }
 }
 
 extension Subscription.RemainingOffer {
     fileprivate var afterOnePeriod: Self? { periods > 1 ? Self(periods: periods - 1, period: period) : nil }
+}
+
+extension CatalogProduct {
+    /// Whether customers have to agree to a higher price, by Apple's rule: more than half more, and more than 5 USD for
+    /// a period or 50 USD for a year. Other currencies are compared by the product's price in the United States.
+    func increaseNeedsConsent(from old: Money, to new: Money, each period: SubscriptionPeriod) -> Bool {
+        let more = new.milliunits - old.milliunits
+        guard more > old.milliunits / 2 else { return false }
+        let dollars: Int64 = period.unit == .year ? 50_000 : 5_000
+        guard new.currency != "USD", new.milliunits > 0, let price = price(in: .unitedStates) else {
+            return more > dollars
+        }
+        return Double(more) * Double(price.milliunits) / Double(new.milliunits) > Double(dollars)
+    }
 }

@@ -23,6 +23,16 @@ public struct Subscription: Sendable, Equatable {
         case revoked
     }
 
+    /// What the customer knows of a higher price. The raw values are those of the database.
+    public enum PriceIncreaseStatus: String, Sendable, CaseIterable {
+        /// The customer was asked and has not agreed. Without consent the subscription ends with its period.
+        case asked
+        /// The customer agreed. The next period costs more.
+        case agreed
+        /// The customer was told. Consent is not needed, and the next period costs more.
+        case told
+    }
+
     /// Why a subscription expired: Apple's `expirationIntent`.
     public typealias Intent = PendingRenewal.ExpirationIntent
 
@@ -56,6 +66,10 @@ public struct Subscription: Sendable, Equatable {
     public internal(set) var renewalProductID: ProductID
     /// The promotional offer that the next renewal gets; nil for none.
     public internal(set) var nextOfferID: String?
+    /// The price of a period that the customer agreed to, without offers; nil in rows of older versions.
+    public internal(set) var price: Money?
+    /// A higher price that was announced and does not hold yet; nil for none.
+    public internal(set) var priceIncrease: PriceIncreaseStatus?
     /// How long the last period was by the tester's renewal rate.
     public internal(set) var rate: RenewalRate
     /// Whether the subscription renews by itself: Apple's `autoRenewStatus`.
@@ -141,6 +155,7 @@ extension Subscription {
         expiresDate = expires
         renewalProductID = period.productID
         nextOfferID = nil
+        priceIncrease = nil
         self.rate = rate
         self.nextLineItemID = nextLineItemID
         self.remainingOffer = remainingOffer
@@ -306,6 +321,23 @@ extension Subscription {
         return all
     }
 
+    /// A higher price was announced for the periods after the next renewal.
+    /// - Parameter needsConsent: whether the customer has to agree.
+    mutating func announceIncrease(needsConsent: Bool, at date: Int64) -> [SubscriptionNews] {
+        priceIncrease = needsConsent ? .asked : .told
+        return [news(.priceIncrease, needsConsent ? .pending : .accepted, date)]
+    }
+
+    /// The customer answered the price increase. After a refusal the subscription ends with its period.
+    mutating func answerIncrease(agrees: Bool, at date: Int64) -> [SubscriptionNews] {
+        guard priceIncrease == .asked, agrees else { return [] }
+        priceIncrease = .agreed
+        return [news(.priceIncrease, .accepted, date)]
+    }
+
+    /// The price increase was withdrawn.
+    mutating func withdrawIncrease() { priceIncrease = nil }
+
     /// The operator moved the end of the last period.
     /// - Parameter isExtension: whether the merchant is told that the period was extended.
     mutating func moveEnd(
@@ -362,6 +394,9 @@ extension PendingRenewal {
             autoRenewStatus: subscription.willRenew,
             expirationIntent: isOverdue ? .billingError : subscription.expirationIntent,
             isInBillingRetryPeriod: isOverdue ? true : subscription.state == .expired ? false : nil,
-            gracePeriodExpiresDate: subscription.graceEnds.map { ReceiptDate(milliseconds: $0) })
+            gracePeriodExpiresDate: subscription.graceEnds.map { ReceiptDate(milliseconds: $0) },
+            priceConsentStatus: subscription.priceIncrease.flatMap { $0 == .told ? nil : $0 == .agreed },
+            priceIncreaseStatus: subscription.priceIncrease.map { $0 != .asked },
+            promotionalOfferID: subscription.nextOfferID)
     }
 }

@@ -13,6 +13,8 @@ struct SubscriptionTerms: Sendable {
     var remainingOffer: Subscription.RemainingOffer?
     /// The periods that an upgrade replaces. What is unused of them is refunded.
     var replaced: [Transaction] = []
+    /// The price of a period without offers.
+    var price: Money?
     /// When the period begins, if it pays a renewal that is overdue; nil for now.
     let start: Int64?
     /// How long the period lasts.
@@ -53,9 +55,10 @@ struct SubscriptionTerms: Sendable {
                 of: period.accountID, in: period.bundleID, group: group, connection)
         else {
             guard known == nil else { throw OwnedMeanwhile() }
-            let first = Subscription(
+            var first = Subscription(
                 period, group: group, expires: end, rate: rate, nextLineItemID: nextLineItemID,
                 remainingOffer: remainingOffer, policy: policy)
+            first.price = price
             let news = SubscriptionNews(
                 type: .subscribed, subtype: .initialBuy, date: period.purchaseDate, transactionID: period.transactionID)
             return try Subscriptions.save(first, [news], numbers: ids, connection)
@@ -64,6 +67,7 @@ struct SubscriptionTerms: Sendable {
         let news = subscription.bought(
             period, at: max(boughtAt, period.purchaseDate), expires: end, rate: rate, nextLineItemID: nextLineItemID,
             remainingOffer: remainingOffer, policy: policy)
+        subscription.price = price
         try Subscriptions.save(subscription, news, numbers: ids, connection)
         for old in replaced {
             guard try Transactions.markUpgraded(old, connection) else { throw OwnedMeanwhile() }

@@ -7,7 +7,8 @@ enum Subscriptions {
     private static let columns = """
         original_transaction_id, account_id, bundle_id, subscription_group_id, original_purchase_date, state, product_id, \
         transaction_id, expires_date, renewal_product_id, will_renew, next_line_item_id, renewals, offer_periods_left, \
-        offer_period_unit, offer_period_count, grace_ends, expiration_intent, due_at, revision, next_offer_id, rate
+        offer_period_unit, offer_period_count, grace_ends, expiration_intent, due_at, revision, next_offer_id, rate, \
+        price, price_currency, price_increase
         """
 
     static func find(_ original: TransactionID, _ connection: Connection) throws -> Subscription? {
@@ -84,7 +85,7 @@ enum Subscriptions {
 
     private static let saving = """
         INSERT INTO subscriptions (\(columns))
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
         ON CONFLICT (original_transaction_id) DO UPDATE SET state = excluded.state, product_id = excluded.product_id,
             transaction_id = excluded.transaction_id, expires_date = excluded.expires_date,
             renewal_product_id = excluded.renewal_product_id, will_renew = excluded.will_renew,
@@ -92,7 +93,8 @@ enum Subscriptions {
             offer_periods_left = excluded.offer_periods_left,
             offer_period_unit = excluded.offer_period_unit, offer_period_count = excluded.offer_period_count, grace_ends = excluded.grace_ends,
             expiration_intent = excluded.expiration_intent, due_at = excluded.due_at,
-            revision = excluded.revision, next_offer_id = excluded.next_offer_id, rate = excluded.rate
+            revision = excluded.revision, next_offer_id = excluded.next_offer_id, rate = excluded.rate,
+            price = excluded.price, price_currency = excluded.price_currency, price_increase = excluded.price_increase
         """
 
     /// Writes the subscription, and its news in their order.
@@ -115,6 +117,8 @@ enum Subscriptions {
                 SQLValue(subscription.graceEnds), SQLValue(subscription.expirationIntent?.rawValue),
                 SQLValue(subscription.dueAt), .integer(Int64(subscription.revision + 1)),
                 SQLValue(subscription.nextOfferID), .text(subscription.rate.rawValue),
+                SQLValue(subscription.price?.milliunits), SQLValue(subscription.price?.currency),
+                SQLValue(subscription.priceIncrease?.rawValue),
             ])
         try SubscriptionFeed.add(news, of: subscription, numbers: numbers, connection)
     }
@@ -132,13 +136,18 @@ extension Subscription {
             offer = RemainingOffer(
                 periods: Int(periods), period: SubscriptionPeriod(unit: unit, count: Int(count)))
         }
+        var price: Money?
+        if let milliunits = try row.optionalInt64(22), let currency = try row.optionalString(23) {
+            price = Money(milliunits: milliunits, currency: currency)
+        }
         self.init(
             accountID: AccountID(try row.string(1)), bundleID: BundleID(try row.string(2)),
             groupID: SubscriptionGroupID(try row.string(3)),
             originalTransactionID: TransactionID(rawValue: try row.int64(0)), originalPurchaseDate: try row.int64(4),
             state: state, productID: ProductID(try row.string(6)),
             transactionID: TransactionID(rawValue: try row.int64(7)), expiresDate: try row.int64(8),
-            renewalProductID: ProductID(try row.string(9)), nextOfferID: try row.optionalString(20),
+            renewalProductID: ProductID(try row.string(9)), nextOfferID: try row.optionalString(20), price: price,
+            priceIncrease: try row.optionalString(24).flatMap(PriceIncreaseStatus.init(rawValue:)),
             rate: RenewalRate(rawValue: try row.string(21)) ?? .real, willRenew: try row.bool(10),
             nextLineItemID: try row.int64(11), renewals: try row.int(12), remainingOffer: offer,
             graceEnds: try row.optionalInt64(16),
