@@ -220,8 +220,8 @@ public enum ControlAPI {
         public var locked: Bool?
         /// Whether each purchase fails on the device and waits at the store until it is resolved.
         public var interruptsPurchases: Bool?
-        /// How long the periods of a tester's subscriptions last, from the next one on: `real`, `3m`, `5m`, `15m`, `30m`,
-        /// `1h` or `never`.
+        /// How long the periods of a tester's subscriptions last, from the next one on: `real`, `3m`, `5m`, `15m`,
+        /// `30m`, `1h` or `never`.
         public var renewalRate: String?
 
         /// Creates a change.

@@ -108,6 +108,29 @@ private struct OfferSigner {
         }
     }
 
+    /// An offer for the product that the account has begins with the next renewal.
+    @Test(arguments: Backend.available) func anOfferForTheCurrentPlanBeginsWithTheRenewal(_ backend: Backend)
+        async throws
+    {
+        try await backend.withStore { test async throws in
+            test.store.catalog.replace(with: try signer.catalog)
+            let account = try await test.account()
+            let first = try await test.buy("club.monthly", by: account)
+            let offer = try signer.offer("half", at: test.clock.milliseconds)
+            let response = try await test.store.purchase(request(test, offer, agreed: 2990), by: account)
+            #expect(response.state == .purchased && response.transaction?.transactionID == first.transactionID)
+            let id = first.originalTransactionID
+            #expect(try await test.store.news(of: id, limit: 1).first?.type == .offerRedeemed)
+            let pending = try await test.verify(test.appReceipt(account), password: test.sharedSecret).pending.first
+            #expect(pending?["promotional_offer_id"] as? String == "half")
+            // Three months at half the price, then the whole one.
+            for _ in 0..<4 { try await test.store.changeClock { try $0.advance(months: 1) } }
+            let ledger = try await test.ledger()
+            #expect(ledger.map(\.price.milliunits) == [0, 2990, 2990, 2990, 5990])
+            #expect(ledger.map(\.promotionalOfferID) == [nil, "half", "half", "half", nil])
+        }
+    }
+
     @Test(arguments: Backend.available) func aRepeatedKeyIsTheSamePurchaseAndANonceIsValidOnce(_ backend: Backend)
         async throws
     {

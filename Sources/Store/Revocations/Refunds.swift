@@ -180,8 +180,8 @@ extension Store {
     ///
     /// A crash between the payment and its record charges nobody twice: repeat the call.
     /// - Returns: the transaction in its new state, and the amount that was charged.
-    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is not refunded or the payment
-    ///   is declined; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is not refunded or the
+    ///   payment is declined; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
     public func reverseRefund(_ transactionID: TransactionID) async throws -> RefundedPurchase {
         let notRefunded = StoreError(.wrongState, "The transaction is not refunded.")
         let (found, refund) = try await database.read { connection in
@@ -234,8 +234,8 @@ extension Store {
     }
 
     /// Refuses a refund that the customer asked for. Only the news tell of it.
-    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is refunded; `invalid_request`
-    ///   when it is not a subscription period; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is refunded;
+    ///   `invalid_request` when it is not a subscription period; ``DatabaseError``.
     public func declineRefund(_ transactionID: TransactionID) async throws {
         let (now, ids) = (clock.milliseconds, ids)
         try await database.write { connection in

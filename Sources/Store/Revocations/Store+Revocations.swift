@@ -35,8 +35,8 @@ extension Store {
     /// - Parameter share: how much is given back. A prorated refund is for subscription periods.
     /// - Returns: the refunded transactions in their new state, and the amount.
     /// - Throws: ``StoreError`` `unknown_transaction`; `invalid_request` for a prorated refund of another product;
-    ///   `wrong_state` when the transaction was refunded before, after notifying the processor again; `unavailable` when
-    ///   the ledger has the refund but the processor could not be reached; ``DatabaseError``.
+    ///   `wrong_state` when the transaction was refunded before, after notifying the processor again; `unavailable`
+    ///   when the ledger has the refund but the processor could not be reached; ``DatabaseError``.
     public func refund(
         _ transactionID: TransactionID, reason: RevocationReason, share: RefundShare = .whole
     ) async throws -> RefundedPurchase {

@@ -6,8 +6,8 @@ import StoreWire
 extension Store {
     /// Ends the current period now and renews the subscription, as Xcode's “Force Renewal” does. Auto-renew is on
     /// afterwards.
-    /// - Throws: ``StoreError`` `unknown_transaction`; `forbidden` in production; `wrong_state` when the subscription is
-    ///   not active; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_transaction`; `forbidden` in production; `wrong_state` when the subscription
+    ///   is not active; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
     public func renewNow(_ original: TransactionID) async throws -> Subscription {
         try await endPeriod(original, renews: true)
     }
@@ -98,8 +98,8 @@ extension Store {
         public var failed = 0
     }
 
-    /// Extends all active subscriptions of a product, 500 in a transaction. After a crash in between, calling this again
-    /// would extend the first ones twice.
+    /// Extends all active subscriptions of a product, 500 in a transaction. After a crash in between, calling this
+    /// again would extend the first ones twice.
     /// - Throws: ``StoreError`` `invalid_request` for another number of days than 1 to 90; ``DatabaseError``.
     public func extendAll(of productID: ProductID, in bundleID: BundleID, days: Int) async throws -> MassExtension {
         try Self.checkExtension(days)
