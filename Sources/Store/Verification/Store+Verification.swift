@@ -207,7 +207,10 @@ extension Store {
                 try Subscriptions.find(transaction.originalTransactionID, connection)
             )
         }
-        let last = chain.max { ($0.expiresDate ?? 0) < ($1.expiresDate ?? 0) } ?? transaction
+        // A period that a change of plan replaced can end later than the new one.
+        let last =
+            chain.first { $0.transactionID == subscription?.transactionID }
+            ?? chain.max { ($0.expiresDate ?? 0) < ($1.expiresDate ?? 0) } ?? transaction
         let isExpired = (last.expiresDate ?? 0) <= clock.milliseconds
         let goesOn = !isExpired && last.revokedAt == nil
         let renewal = subscription.flatMap { PendingRenewal($0) }

@@ -186,7 +186,8 @@ extension ControlAPI.SubscriptionPeriod {
     init(_ plan: SubscriptionPlan, now: Int64) {
         let period = plan.period
         let state: State =
-            period.revokedAt != nil ? .refunded : period.expiresDate ?? .max > now ? .current : .ended
+            period.revokedAt != nil
+            ? .refunded : period.expiresDate ?? .max > now && !period.isUpgraded ? .current : .ended
         self.init(
             bundleId: period.bundleID.rawValue, groupId: period.subscriptionGroupID?.rawValue,
             productId: period.productID.rawValue, transactionId: period.transactionID.description,
