@@ -99,7 +99,9 @@ bench: packages-bench ## measure a release build; the last lines are NAME VALUE 
 	$(SWIFT) build --configuration release --product cornerstore-bench
 	scripts/with-postgresql "$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
 
-soak: packages-soak ## kill apps, stores and merchants for SECONDS=600, and report lost or doubled purchases; SEED repeats a run
+soak: packages-soak ## live 10,000 subscriptions, then kill apps, stores and merchants for SECONDS=600, and report lost or doubled purchases; SEED repeats a run
+	$(SWIFT) build --build-tests
+	CORNERSTORE_TEST_LIVES=10000 scripts/in-memory scripts/failures-last scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --filter SubscriptionLifeTests
 	$(SWIFT) build --product kill-test-app
 	$(SWIFT) build --product kill-test-merchant
 	$(SWIFT) build --product cornerstore

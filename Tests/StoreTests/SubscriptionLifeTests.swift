@@ -22,7 +22,18 @@ import Testing
         }
     }
 
-    /// The seeds of the lives of one of ten parts. `CORNERSTORE_TEST_SEED` repeats one life.
+    /// One event, with a seed for what it chooses at random.
+    private struct Step: Sendable, CustomStringConvertible {
+        var event: Event
+        var seed: UInt64
+
+        var description: String { "\(event)" }
+    }
+
+    /// The number of lives on SQLite, a fifth of it on PostgreSQL. `make soak` has more.
+    private static let lives = ProcessInfo.processInfo.environment["CORNERSTORE_TEST_LIVES"].flatMap(UInt64.init) ?? 200
+
+    /// The seeds of the lives of one part. `CORNERSTORE_TEST_SEED` repeats one life.
     private static func seeds(_ backend: Backend, _ part: UInt64) -> Range<UInt64> {
         if let seed = ProcessInfo.processInfo.environment["CORNERSTORE_TEST_SEED"].flatMap(UInt64.init) {
             return seed..<seed + 1
@@ -31,50 +42,94 @@ import Testing
         return part * count + 1..<(part + 1) * count + 1
     }
 
-    @Test(arguments: Backend.available, 0..<10 as Range<UInt64>)
+    /// Whether the payments of a life are declined now.
+    private final class Card: Sendable {
+        private let declines = Mutex(false)
+
+        var fails: Bool {
+            get { declines.withLock { $0 } }
+            set { declines.withLock { $0 = newValue } }
+        }
+    }
+
+    @Test(arguments: Backend.available, 0..<(lives + 19) / 20)
     func everyLifeAddsUp(_ backend: Backend, _ part: UInt64) async throws {
-        let declines = Mutex(false)
+        let card = Card()
         let processor = ScriptedProcessor { payment in
-            declines.withLock { $0 }
+            card.fails
                 ? .declined(message: "The card is expired.") : .approved(reference: "R-\(payment.idempotencyKey)")
         }
         try await backend.withStore(processor: processor) { test async throws in
             for seed in Self.seeds(backend, part) {
                 var random = SeededGenerator(seed: seed)
-                declines.withLock { $0 = false }
-                test.clock.milliseconds = TestClock.start
-                try await test.store.changeClock { $0.reset() }
-                let account = try await test.account("life-\(seed)@example.com")
-                let heldBefore = processor.held.reduce(0) { $0 + $1.value }
-                let refundedBefore = processor.refunds.reduce(0) { $0 + $1.amount.milliunits }
-                var story: [String] = []
-                for _ in 0..<Int.random(in: 10...60, using: &random) {
-                    let event = Event.any(&random)
-                    story.append("\(event)")
-                    try await perform(event, test, account, declines, &random)
-                    let problem = try await problem(test, account)
-                    #expect(problem == nil, "seed \(seed): \(problem ?? ""); after \(story.joined(separator: " "))")
-                    if problem != nil { return }
+                let steps = (0..<Int.random(in: 10...60, using: &random)).map { _ in
+                    Step(event: .any(&random), seed: random.next())
                 }
-                // Every payment that the processor holds is in the ledger, once, with its amount.
-                let paid = try await periods(test, account).reduce(0) { $0 + $1.price.milliunits }
-                // Reversing a refund charges its amount again.
-                let again = try await test.reversed(of: account)
-                let held = processor.held.reduce(0) { $0 + $1.value } - heldBefore
-                #expect(held == paid + again, "seed \(seed): \(held) is held, \(paid + again) is in the ledger")
-                let given = processor.refunds.reduce(0) { $0 + $1.amount.milliunits } - refundedBefore
-                let refunded = try await periods(test, account).reduce(0) { $0 + $1.refunded }
-                #expect(given == refunded + again, "seed \(seed): \(given) was given back of \(refunded + again)")
-                // Later lives have the same clock; nothing of this one may be due then.
-                _ = try await test.store.clearHistory(of: account)
-                #expect(try await test.store.subscriptions(of: account).isEmpty)
+                guard let problem = try await live(steps, "\(seed)", test, card, processor) else { continue }
+                let shortest = try await shrink(steps, seed, test, card, processor)
+                Issue.record("seed \(seed): \(problem); the shortest life with a problem: \(shortest)")
+                return
             }
         }
     }
 
+    /// Leaves steps out as long as a problem is left.
+    private func shrink(
+        _ steps: [Step], _ seed: UInt64, _ test: TestStore, _ card: Card, _ processor: ScriptedProcessor
+    ) async throws -> String {
+        var (shortest, said, tries) = (steps, "", 0)
+        var size = max(steps.count / 2, 1)
+        while size >= 1, tries < 200 {
+            var start = 0
+            while start < shortest.count, tries < 200 {
+                var fewer = shortest
+                fewer.removeSubrange(start..<min(start + size, fewer.count))
+                tries += 1
+                if let problem = try await live(fewer, "\(seed)-\(tries)", test, card, processor) {
+                    (shortest, said) = (fewer, problem)
+                } else {
+                    start += size
+                }
+            }
+            size /= 2
+        }
+        return "\(shortest.map(\.description).joined(separator: " ")) (\(said))"
+    }
+
+    /// Lives a life. Returns the first problem, or nil.
+    private func live(
+        _ steps: [Step], _ name: String, _ test: TestStore, _ card: Card, _ processor: ScriptedProcessor
+    ) async throws -> String? {
+        card.fails = false
+        test.clock.milliseconds = TestClock.start
+        try await test.store.changeClock { $0.reset() }
+        try await test.store.apps.setGracePeriod(nil, of: TestStore.bundleID)
+        let account = try await test.account("life-\(name)@example.com")
+        let heldBefore = processor.held.reduce(0) { $0 + $1.value }
+        let refundedBefore = processor.refunds.reduce(0) { $0 + $1.amount.milliunits }
+        var found: String?
+        for step in steps where found == nil {
+            var random = SeededGenerator(seed: step.seed)
+            try await perform(step.event, test, account, card, &random)
+            found = try await problem(test, account)
+        }
+        // Every payment that the processor holds is in the ledger, once, with its amount. Reversing a refund charges its
+        // amount again.
+        let periods = try await periods(test, account)
+        let paid = periods.reduce(0) { $0 + $1.price.milliunits } + (try await test.reversed(of: account))
+        let held = processor.held.reduce(0) { $0 + $1.value } - heldBefore
+        if held != paid { found = found ?? "\(held) is held, \(paid) is in the ledger" }
+        let given = processor.refunds.reduce(0) { $0 + $1.amount.milliunits } - refundedBefore
+        let refunded = periods.reduce(0) { $0 + $1.refunded } + (try await test.reversed(of: account))
+        if given != refunded { found = found ?? "\(given) was given back, \(refunded) is in the ledger" }
+        // Later lives have the same clock; nothing of this one may be due then.
+        _ = try await test.store.clearHistory(of: account)
+        if try await !test.store.subscriptions(of: account).isEmpty { found = found ?? "a cleared history is left" }
+        return found
+    }
+
     private func perform(
-        _ event: Event, _ test: TestStore, _ account: Account, _ declines: borrowing Mutex<Bool>,
-        _ random: inout SeededGenerator
+        _ event: Event, _ test: TestStore, _ account: Account, _ card: Card, _ random: inout SeededGenerator
     ) async throws {
         let hour: Int64 = 3_600_000
         func advance(_ milliseconds: Int64) async throws {
@@ -125,8 +180,8 @@ import Testing
             {}
         case .grace: try await test.store.apps.setGracePeriod(GracePeriod(length: .sixteenDays), of: TestStore.bundleID)
         case .noGrace: try await test.store.apps.setGracePeriod(nil, of: TestStore.bundleID)
-        case .cardFails: declines.withLock { $0 = true }
-        case .cardWorks: declines.withLock { $0 = false }
+        case .cardFails: card.fails = true
+        case .cardWorks: card.fails = false
         case .receipt:
             guard subscription != nil else { return }
             let answer = try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
