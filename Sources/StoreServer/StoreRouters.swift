@@ -46,7 +46,8 @@ public enum StoreRouters {
     static func storefrontRouter(
         _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, campaigns: Campaigns, visits: VisitDesk,
         stores: [Store], feeds: FeedController,
-        searches: SearchLimit? = nil, signIns: SignInLimits? = nil, isBehindProxy: Bool = false, patience: StallWatch.Rule = .usual,
+        searches: SearchLimit? = nil, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
+        patience: StallWatch.Rule = .usual,
         requests: RequestLog
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)

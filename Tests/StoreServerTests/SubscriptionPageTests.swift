@@ -69,7 +69,8 @@ struct SubscriptionPageTests {
         #expect(first.plans.map(\.name) == ["Yearly & <b>Co</b>", "club.weekly"])
         let id = first.originalTransactionID
         let other = try await server.device(.subscriptions("com.example.other", after: nil), token: token)
-        #expect(try other.decoded(SubscriptionsResponse.self) == SubscriptionsResponse(subscriptions: [], hasMore: false))
+        #expect(
+            try other.decoded(SubscriptionsResponse.self) == SubscriptionsResponse(subscriptions: [], hasMore: false))
         let off = try await server.device(.setRenewal(id), token: token, body: RenewalRequest(willRenew: false))
         #expect(try off.decoded(ManagedSubscription.self).canTurnRenewalOn)
         let on = try await server.device(.setRenewal(id), token: token, body: RenewalRequest(willRenew: true))
@@ -181,7 +182,8 @@ struct SubscriptionPageTests {
             #expect(try await Self.list(server, token).first?.productID == "club.yearly")
 
             for form in ["", "product=club.weekly", "product=club.weekly&key=1&price=1990", "key=\(UUID())&price=x"] {
-                #expect(try await Self.post(server, base + "/plan", form).text.contains("This did not work."), "\(form)")
+                #expect(
+                    try await Self.post(server, base + "/plan", form).text.contains("This did not work."), "\(form)")
             }
             let none = try await server.send("GET", base + "/plan?product=hats")
             #expect(none.text.contains("This plan is not available."))
@@ -236,8 +238,9 @@ struct SubscriptionPageTests {
             // The same account is none in production, where its password is no secret of anyone.
             let password = "email=\(tester.email)&password=\(tester.password)&environment="
             #expect(try await Self.post(server, start, password + "production").status == 401)
-            for form in ["", "email=a", "email=a&password=b", password + "elsewhere", "email=&password=&environment=sandbox"]
-            {
+            for form in [
+                "", "email=a", "email=a&password=b", password + "elsewhere", "email=&password=&environment=sandbox",
+            ] {
                 #expect(try await Self.post(server, start, form).status == 422, "\(form)")
             }
             // Another site's form signs nobody in.

@@ -174,7 +174,8 @@ struct WireFormatTests {
             PlanChangeRequest(productID: "weekly", agreedPrice: price, idempotencyKey: Self.key),
             #"{"agreedPrice":"# + money
                 + #","idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70","productId":"weekly"}"#)
-        try expect(SubscriptionsPageRequest(returnAddress: "http://localhost/"), #"{"returnAddress":"http://localhost/"}"#)
+        try expect(
+            SubscriptionsPageRequest(returnAddress: "http://localhost/"), #"{"returnAddress":"http://localhost/"}"#)
         try expect(SubscriptionsPageDescription(url: "u"), #"{"url":"u"}"#)
     }
 

@@ -66,7 +66,8 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change to another plan of the group: a higher one begins now, a lower one with the next renewal.",
+            abstract:
+                "Change to another plan of the group: a higher one begins now, a lower one with the next renewal.",
             discussion: """
                 “cornerstore subscriptions” lists the plans, their prices and when a change takes effect. The command agrees to the listed \
                 price, or to the one given with --price. The store refuses if it has changed. After the subscription is over, the command \

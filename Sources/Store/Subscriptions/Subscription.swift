@@ -200,7 +200,8 @@ extension Subscription {
         case .gracePeriod, .billingRetry:
             let end = policy.retryEnd(after: expiresDate, at: rate)
             // At the end of the grace period the store does not try.
-            return policy.retries(after: expiresDate, at: rate).filter { $0 > date && $0 < end && $0 != graceEnds }.min()
+            return policy.retries(after: expiresDate, at: rate).filter { $0 > date && $0 < end && $0 != graceEnds }
+                .min()
         }
     }
 
