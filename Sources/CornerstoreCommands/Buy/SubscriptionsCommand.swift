@@ -147,7 +147,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         @OptionGroup var data: DataOptions
         @OptionGroup var output: OutputOptions
 
-        func run() throws {
+        func run() async throws {
             let address = try data.addresses().storefront + "/subscriptions"
             try Console.current.report(["url": address], json: output.json) { _ in address }
         }

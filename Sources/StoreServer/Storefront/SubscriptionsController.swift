@@ -90,7 +90,7 @@ struct SubscriptionsController: Sendable {
     // MARK: Signing in
 
     private func signInPage(_ form: QueryParameters? = nil, problem: HTTPProblem? = nil) throws -> Response {
-        let chosen = form?["environment"] ?? StoreEnvironment.production.name
+        let chosen = form?["environment"] ?? StoreEnvironment.sandbox.name
         let page = SignInPage(
             frame: pages.frame("Subscriptions", .unitedStates), heading: "Subscriptions",
             text: "Sign in to see and change the subscriptions of your account.", problem: problem?.message,
