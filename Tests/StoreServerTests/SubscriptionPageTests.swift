@@ -270,10 +270,16 @@ struct SubscriptionPageTests {
             $0.signInRates = SignInLimits.Rates(
                 address: .init(burst: 60, perSecond: 1), account: .init(burst: 2, perSecond: 0.001))
         } _: { server in
-            let start = server.addresses.storefront + "/subscriptions"
-            let form = "email=a%40example.com&password=b&environment=sandbox"
-            for _ in 1...2 { #expect(try await Self.post(server, start, form).status == 401) }
-            #expect(try await Self.post(server, start, form).status == 429)
+            try await Self.tryOften(server)
+        }
+    }
+
+    private static func tryOften(_ server: RunningServer) async throws {
+        let start = server.addresses.storefront + "/subscriptions"
+        let form = "email=a%40example.com&password=b&environment=sandbox"
+        for status in [401, 401, 429] {
+            let reply = try await post(server, start, form)
+            #expect(reply.status == status)
         }
     }
 }
