@@ -100,6 +100,8 @@ public struct PageTemplates: Sendable {
         "timeline.mustache": PackageResources.timeline_mustache, "event.mustache": PackageResources.event_mustache,
         "screen.mustache": PackageResources.screen_mustache, "picture.mustache": PackageResources.picture_mustache,
         "screen.css": PackageResources.screen_css,
+        "subscriptions.mustache": PackageResources.subscriptions_mustache,
+        "question.mustache": PackageResources.question_mustache, "signin.mustache": PackageResources.signin_mustache,
     ]
 
     /// Parses templates.

@@ -10,6 +10,8 @@ public struct StoreFrame: PagePart {
     public var homeLink: String?
     /// The address that the search form asks; nil where the reader must not leave.
     public var findLink: String?
+    /// The address of the page of subscriptions; nil where the reader must not leave.
+    public var subscriptionsLink: String?
     /// The words in the search form.
     public var term: String
     /// The storefront's country code.
@@ -20,13 +22,14 @@ public struct StoreFrame: PagePart {
     /// Creates the frame of a page.
     public init(
         title: String, about: String? = nil, stylesheet: String, homeLink: String?, findLink: String?,
-        term: String = "", country: String, opensAside: Bool = false
+        subscriptionsLink: String? = nil, term: String = "", country: String, opensAside: Bool = false
     ) {
         self.title = title
         self.about = about
         self.stylesheet = stylesheet
         self.homeLink = homeLink
         self.findLink = findLink
+        self.subscriptionsLink = subscriptionsLink
         self.term = term
         self.country = country
         self.opensAside = opensAside

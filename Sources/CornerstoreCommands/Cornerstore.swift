@@ -24,7 +24,8 @@ public struct Cornerstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Buying and receipts",
                 subcommands: [
-                    BuyCommand.self, LibraryCommand.self, RestoreCommand.self, DownloadCommand.self, QueueCommand.self,
+                    BuyCommand.self, LibraryCommand.self, SubscriptionsCommand.self, RestoreCommand.self,
+                    DownloadCommand.self, QueueCommand.self,
                     DeviceCommand.self,
                     ReceiptCommand.self,
                 ]),

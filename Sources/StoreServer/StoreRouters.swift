@@ -39,13 +39,15 @@ public enum StoreRouters {
     ///   - stores: the stores whose customers buy on these pages.
     ///   - feeds: serves the partner feed.
     ///   - searches: the rate limit on searches and lookups; nil for no limit.
+    ///   - signIns: the rate limit on sign-ins to the page of subscriptions; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download a preview.
     ///   - requests: the log of refused requests.
     static func storefrontRouter(
         _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, campaigns: Campaigns, visits: VisitDesk,
         stores: [Store], feeds: FeedController,
-        searches: SearchLimit? = nil, isBehindProxy: Bool = false, patience: StallWatch.Rule = .usual,
+        searches: SearchLimit? = nil, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
+        patience: StallWatch.Rule = .usual,
         requests: RequestLog
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
@@ -57,7 +59,11 @@ public enum StoreRouters {
         router.add(middleware: HostMiddleware())
         let search = SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy)
         search.addRoutes(to: router)
+        // Its middleware answers for the page of subscriptions, too.
         VisitController(pages: pages, reviews: reviews, visits: visits, stores: stores).addRoutes(to: router)
+        SubscriptionsController(
+            pages: pages, visits: visits, stores: stores, signIns: signIns, isBehindProxy: isBehindProxy
+        ).addRoutes(to: router)
         PageController(pages: pages, search: search, reviews: reviews, campaigns: campaigns).addRoutes(to: router)
         PictureController(items: pages.index, pictures: ItemPictures()).addRoutes(to: router)
         PreviewController(items: pages.index, patience: patience).addRoutes(to: router)

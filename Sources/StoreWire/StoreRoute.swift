@@ -51,14 +51,23 @@ public enum StoreRoute: Sendable, Equatable {
     case buyItem
     /// Grants the download of an owned item's file: ``ContentGrant``.
     case itemFile(Int64)
+    /// Lists the account's subscriptions, of one app or of all: ``SubscriptionsResponse``.
+    case subscriptions(BundleID?, after: TransactionID?)
+    /// Turns the renewal of a subscription on or off: ``RenewalRequest``, answered with ``ManagedSubscription``.
+    case setRenewal(TransactionID)
+    /// Changes the plan of a subscription: ``PlanChangeRequest``, answered with ``PurchaseResponse``.
+    case changePlan(TransactionID)
+    /// Opens the page where the customer manages subscriptions: ``SubscriptionsPageRequest``, answered with
+    /// ``SubscriptionsPageDescription``.
+    case openSubscriptions
 
     /// The HTTP method of the request.
     public var method: RouteMethod {
         switch self {
-        case .account, .unfinishedTransactions, .notices, .review, .visit, .library: .get
+        case .account, .unfinishedTransactions, .notices, .review, .visit, .library, .subscriptions: .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
             .promotions, .priceConsents, .redemptions, .content, .writeReview,
-            .openVisit, .reviewVisit, .buyItem, .itemFile:
+            .openVisit, .reviewVisit, .buyItem, .itemFile, .setRenewal, .changePlan, .openSubscriptions:
             .post
         case .signOut: .delete
         }
@@ -88,13 +97,17 @@ public enum StoreRoute: Sendable, Equatable {
         case .reviewVisit: "/device/v1/visits/{id}/review"
         case .library, .buyItem: "/device/v1/items"
         case .itemFile: "/device/v1/items/{id}/file"
+        case .subscriptions: "/device/v1/subscriptions"
+        case .setRenewal: "/device/v1/subscriptions/{id}/renewal"
+        case .changePlan: "/device/v1/subscriptions/{id}/plan"
+        case .openSubscriptions: "/device/v1/subscriptions/page"
         }
     }
 
     /// The path and query of the request.
     public var path: String {
         switch self {
-        case .finish(let id), .transactionReceipt(let id), .content(let id):
+        case .finish(let id), .transactionReceipt(let id), .content(let id), .setRenewal(let id), .changePlan(let id):
             return template.replacing("{id}", with: id.description)
         case .itemFile(let item):
             return template.replacing("{id}", with: String(item))
@@ -106,6 +119,10 @@ public enum StoreRoute: Sendable, Equatable {
             return template.replacing("{id}", with: id.percentEncoded) + (wait.map { "?wait=\($0)" } ?? "")
         case .library(let after):
             return template + (after.map { "?after=\($0)" } ?? "")
+        case .subscriptions(let bundleID, let after):
+            let query = [bundleID.map { "bundle=" + $0.rawValue.percentEncoded }, after.map { "after=\($0)" }]
+                .compactMap(\.self)
+            return template + (query.isEmpty ? "" : "?") + query.joined(separator: "&")
         case .unfinishedTransactions(let bundleID, let after):
             let query = "?bundle=" + bundleID.rawValue.percentEncoded
             return template + query + (after.map { "&after=\($0)" } ?? "")

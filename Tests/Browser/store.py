@@ -167,6 +167,25 @@ class Customer:
         request("POST", self._device + "/review", {"bundleId": app, "stars": stars, "title": title, "text": text},
                 self._token)
 
+    def subscribe(self, app, product):
+        """Buys a product of an app."""
+        request("POST", self._device + "/purchases",
+                {"idempotencyKey": str(uuid.uuid4()), "bundleId": app, "productId": product, "quantity": 1,
+                 "simulatesAskToBuy": False}, self._token)
+
+    def subscriptions(self):
+        """The subscriptions."""
+        return request("GET", self._device + "/subscriptions", token=self._token)["subscriptions"]
+
+    def turn_renewal(self, on):
+        """Turns the renewal of the first subscription on or off."""
+        one = self.subscriptions()[0]["originalTransactionId"]
+        request("POST", f"{self._device}/subscriptions/{one}/renewal", {"willRenew": on}, self._token)
+
+    def open_subscriptions(self):
+        """Opens the page of subscriptions and returns its address."""
+        return request("POST", self._device + "/subscriptions/page", {}, self._token)["url"]
+
     def library(self):
         """The owned items."""
         return request("GET", self._device + "/items", token=self._token)["items"]

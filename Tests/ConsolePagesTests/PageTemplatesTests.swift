@@ -8,8 +8,33 @@ import Testing
 
     private static func frame() -> StoreFrame {
         StoreFrame(
-            title: hostile, about: hostile, stylesheet: hostile, homeLink: hostile, findLink: hostile, term: hostile,
-            country: hostile, opensAside: true)
+            title: hostile, about: hostile, stylesheet: hostile, homeLink: hostile, findLink: hostile,
+            subscriptionsLink: hostile, term: hostile, country: hostile, opensAside: true)
+    }
+
+    /// A page of subscriptions in which every field has a value.
+    private static func subscriptions() -> SubscriptionsPage {
+        let x = hostile
+        let plan = PagePlan(name: x, price: x, begins: x, link: x, label: x)
+        let subscription = PageSubscription(
+            id: x, name: x, about: x, state: x, isActive: true, facts: [PageFact(name: x, value: x)], turnOff: x,
+            turnOn: x, plansTitle: x, plans: [plan])
+        return SubscriptionsPage(
+            frame: frame(), message: x, problem: x, account: x, subscriptions: [subscription], nothing: x, next: x,
+            closing: x)
+    }
+
+    private static func question() -> QuestionPage {
+        let x = hostile
+        return QuestionPage(
+            frame: frame(), heading: x, lines: [x], action: x, hidden: [PageHidden(x, x)], label: x, cancel: x)
+    }
+
+    private static func signIn() -> SignInPage {
+        let x = hostile
+        return SignInPage(
+            frame: frame(), heading: x, text: x, problem: x, action: x, email: x,
+            choices: [SignInPage.Choice(value: x, label: x, isChosen: true)])
     }
 
     /// A page in which every field has a value.
@@ -103,7 +128,8 @@ import Testing
                     frame: Self.frame(), artwork: Self.hostile, heading: Self.hostile, text: Self.hostile,
                     action: Self.hostile, key: Self.hostile, agreed: Self.hostile, label: Self.hostile,
                     cancel: Self.hostile)),
-            try templates.html(Self.sheet()),
+            try templates.html(Self.sheet()), try templates.html(Self.subscriptions()),
+            try templates.html(Self.question()), try templates.html(Self.signIn()),
         ]
         for html in pages {
             #expect(!html.contains("<script"))
@@ -139,6 +165,18 @@ import Testing
         let parts: [Any] = [Self.sheet(), Self.sheet().fields[0], Self.sheet().buttons[0]]
         for label in parts.flatMap({ Mirror(reflecting: $0).children.compactMap(\.label) }) where label != "frame" {
             #expect(sheet.contains(label), "\(label)")
+        }
+        let (list, question, signIn) = (Self.subscriptions(), Self.question(), Self.signIn())
+        for (name, parts) in [
+            ("subscriptions", [list, list.subscriptions[0], list.subscriptions[0].plans[0]]),
+            ("question", [question, question.hidden[0]]), ("signin", [signIn, signIn.choices[0]]),
+        ] as [(String, [Any])] {
+            let text = ["\(name).mustache", "store.mustache"].map {
+                String(decoding: PageTemplates.files[$0] ?? [], as: UTF8.self)
+            }.joined()
+            for label in parts.flatMap({ Mirror(reflecting: $0).children.compactMap(\.label) }) where label != "frame" {
+                #expect(text.contains(label), "\(label)")
+            }
         }
         #expect(html.contains("target=\"_blank\"") && html.contains(" checked") && html.contains("class=\"promoted\""))
     }

@@ -171,6 +171,10 @@ final class FakeStore: StoreTransport {
         case .library: "library"
         case .buyItem: "buyItem"
         case .itemFile: "itemFile"
+        case .subscriptions: "subscriptions"
+        case .setRenewal: "setRenewal"
+        case .changePlan: "changePlan"
+        case .openSubscriptions: "openSubscriptions"
         }
     }
 

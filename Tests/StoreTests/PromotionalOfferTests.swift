@@ -8,7 +8,7 @@ import Testing
 @testable import Store
 
 /// The app's server, which chooses who gets an offer.
-private struct OfferSigner {
+struct OfferSigner {
     let key = P256.Signing.PrivateKey()
 
     var catalog: Catalog { get throws { try catalog(price: "5.99") } }

@@ -13,7 +13,8 @@ struct StoreRouteTests {
         .notices("com.example.app", after: 7, languages: ["en_US", "zh-Hant"]), .promotions, .priceConsents,
         .redemptions, .content(id), .review("com.example.app"), .writeReview, .openVisit,
         .visit("\(id)", wait: nil), .visit("\(id)", wait: 25), .library(after: nil), .library(after: id), .buyItem,
-        .reviewVisit("\(id)"), .itemFile(id.rawValue),
+        .reviewVisit("\(id)"), .itemFile(id.rawValue), .subscriptions(nil, after: nil),
+        .subscriptions("com.example.app", after: id), .setRenewal(id), .changePlan(id), .openSubscriptions,
     ]
 
     /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
@@ -57,6 +58,16 @@ struct StoreRouteTests {
             ("GET /device/v1/items", "/device/v1/items" + (after == nil ? "" : "?after=2000000123456789"))
         case .buyItem: ("POST /device/v1/items", "/device/v1/items")
         case .itemFile: ("POST /device/v1/items/{id}/file", "/device/v1/items/2000000123456789/file")
+        case .subscriptions(_, let after):
+            (
+                "GET /device/v1/subscriptions",
+                "/device/v1/subscriptions" + (after == nil ? "" : "?bundle=com.example.app&after=2000000123456789")
+            )
+        case .setRenewal:
+            ("POST /device/v1/subscriptions/{id}/renewal", "/device/v1/subscriptions/2000000123456789/renewal")
+        case .changePlan:
+            ("POST /device/v1/subscriptions/{id}/plan", "/device/v1/subscriptions/2000000123456789/plan")
+        case .openSubscriptions: ("POST /device/v1/subscriptions/page", "/device/v1/subscriptions/page")
         case .content:
             ("POST /device/v1/transactions/{id}/content", "/device/v1/transactions/2000000123456789/content")
         }
@@ -85,8 +96,9 @@ struct StoreRouteTests {
 
     @Test func noTwoRoutesShareAMethodAndTemplate() {
         let lines = Set(Self.all.map { Self.published($0).line })
-        // The lists of unfinished transactions and of items, and a visit, stand there twice, with and without a query.
-        #expect(lines.count == Self.all.count - 3)
+        // The lists of unfinished transactions, items and subscriptions, and a visit, stand there twice, with and without
+        // a query.
+        #expect(lines.count == Self.all.count - 4)
     }
 
     @Test(arguments: [

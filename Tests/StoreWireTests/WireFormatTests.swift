@@ -146,6 +146,39 @@ struct WireFormatTests {
         #expect(decoded.email == "a@example.com" && decoded.password == "p" && decoded.deviceID == Self.key)
     }
 
+    @Test func managedSubscriptions() throws {
+        let month = SubscriptionPeriod(unit: .month, count: 1)
+        let price = Money(milliunits: 4990, currency: "USD")
+        let one = ManagedSubscription(
+            originalTransactionID: TransactionID(rawValue: 2_000_000_123_456_788), bundleID: "com.example.monkeys",
+            appName: "Monkeys", groupID: "1", groupName: "Club", productID: "monthly", productName: "A month",
+            state: .gracePeriod, expiresDate: 1, gracePeriodExpiresDate: 2, willRenew: true, canTurnRenewalOn: false,
+            nextCharge: NextCharge(productID: "monthly", productName: "A month", price: price, date: 3, period: month),
+            obstacle: .renewalLimit,
+            plans: [
+                SubscriptionPlanChoice(
+                    productID: "weekly", name: "A week", price: price, period: month, effect: .nextRenewal)
+            ])
+        let money = #"{"currency":"USD","milliunits":4990}"#
+        try expect(
+            SubscriptionsResponse(subscriptions: [one], hasMore: true),
+            #"{"hasMore":true,"subscriptions":[{"appName":"Monkeys","bundleId":"com.example.monkeys","#
+                + #""canTurnRenewalOn":false,"expiresDate":1,"gracePeriodExpiresDate":2,"groupId":"1","#
+                + #""groupName":"Club","nextCharge":{"date":3,"period":"P1M","price":"# + money
+                + #","productId":"monthly","productName":"A month"},"obstacle":"renewalLimit","#
+                + #""originalTransactionId":"2000000123456788","plans":[{"effect":"nextRenewal","name":"A week","#
+                + #""period":"P1M","price":"# + money + #","productId":"weekly"}],"productId":"monthly","#
+                + #""productName":"A month","state":"gracePeriod","willRenew":true}]}"#)
+        try expect(RenewalRequest(willRenew: false), #"{"willRenew":false}"#)
+        try expect(
+            PlanChangeRequest(productID: "weekly", agreedPrice: price, idempotencyKey: Self.key),
+            #"{"agreedPrice":"# + money
+                + #","idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70","productId":"weekly"}"#)
+        try expect(
+            SubscriptionsPageRequest(returnAddress: "http://localhost/"), #"{"returnAddress":"http://localhost/"}"#)
+        try expect(SubscriptionsPageDescription(url: "u"), #"{"url":"u"}"#)
+    }
+
     @Test func errors() throws {
         try expect(
             WireError(code: .unknownApp, message: "No such app.", requestID: "r1"),

@@ -6,8 +6,7 @@ import StoreWire
 
 /// The items of an account, over the device's requests, and their files in a device's folder.
 struct ShellLibrary {
-    private let base: String
-    private let token: String
+    private let session: ShellSession
     /// The account's files on the device.
     let device: DeviceLibrary
 
@@ -21,40 +20,29 @@ struct ShellLibrary {
         let base = try data.addresses().store(environment)
         let named = try device.map(DevicePlace.usable)
         let customer = try ShellCustomer.named(account, password, environment, in: data.directory)
-        let request = SignInRequest(email: customer.email, password: customer.password, deviceID: UUID())
-        let signedIn: SignInResponse = try await send(.signIn, base, token: nil, request)
         let folder = named ?? BuyCommand.deviceFolder(of: customer.email, in: data.directory)
-        let library: ShellLibrary
-        do {
-            library = ShellLibrary(
-                base: base, token: signedIn.token,
-                device: try DeviceLibrary(
-                    device: folder.standardizedFileURL, environment: environment,
-                    account: signedIn.account.accountID))
-        } catch let error as DeviceError {
-            throw CommandError(.failed, "The device cannot be used: \(error.detail).")
-        }
-        do {
-            let result = try await body(library)
-            await library.signOut()
-            return result
-        } catch {
-            await library.signOut()
-            throw error
+        return try await ShellSession.with(customer, at: base) { session in
+            let library: DeviceLibrary
+            do {
+                library = try DeviceLibrary(
+                    device: folder.standardizedFileURL, environment: environment, account: session.account.accountID)
+            } catch let error as DeviceError {
+                throw CommandError(.failed, "The device cannot be used: \(error.detail).")
+            }
+            return try await body(ShellLibrary(session: session, device: library))
         }
     }
 
     /// Buys an item at its present price.
     func buy(_ item: Int64) async throws -> OwnedItem {
-        try await Self.send(.buyItem, base, token: token, ItemPurchaseMessage(item: item, idempotencyKey: UUID()))
+        try await session.send(.buyItem, ItemPurchaseMessage(item: item, idempotencyKey: UUID()))
     }
 
     /// All items of the account.
     func items() async throws -> [OwnedItem] {
         var items: [OwnedItem] = []
         while true {
-            let page: LibraryResponse = try await Self.send(
-                .library(after: items.last?.transactionID), base, token: token, String?.none)
+            let page: LibraryResponse = try await session.send(.library(after: items.last?.transactionID))
             items += page.items
             guard page.hasMore, !page.items.isEmpty else { return items }
         }
@@ -91,14 +79,16 @@ struct ShellLibrary {
     }
 
     private func download(_ file: ItemFileDescription) async throws {
-        guard let store = URL(string: base) else { throw CommandError(.failed, "\(base) is not a URL.") }
+        guard let store = URL(string: session.base) else {
+            throw CommandError(.failed, "\(session.base) is not a URL.")
+        }
         let title = Style.printable(file.title)
         let display = TransferDisplay(
             "Downloading \(title)", total: file.length, done: device.received(file), console: Console.current)
         defer { display.end() }
         do {
             _ = try await device.download(file, at: store) {
-                try await Self.send(.itemFile(file.item), base, token: token, String?.none)
+                try await session.send(.itemFile(file.item))
             } progress: { received, _ in
                 display.note(received)
             }
@@ -114,29 +104,5 @@ struct ShellLibrary {
                 "\(title) was not downloaded: the store's answer makes no sense. Use the same version of cornerstore as the server."
             )
         }
-    }
-
-    private func signOut() async {
-        _ = try? await PlainHTTP.send(
-            StoreRoute.signOut.method.rawValue, base + StoreRoute.signOut.path, body: nil,
-            headers: [("Authorization", "Bearer \(token)")], limit: 1 << 20)
-    }
-
-    private static func send<Answer: Decodable>(
-        _ route: StoreRoute, _ base: String, token: String?, _ body: (some Encodable)?
-    ) async throws -> Answer {
-        let answer = try await PlainHTTP.send(
-            route.method.rawValue, base + route.path, body: try body.map { try JSONEncoder().encode($0) },
-            headers: token.map { [("Authorization", "Bearer \($0)")] } ?? [], limit: 16 << 20)
-        guard (200..<300).contains(answer.status) else {
-            let error = try? JSONDecoder().decode(WireError.self, from: answer.body)
-            throw CommandError(
-                .refused, error.map { Style.printable($0.message) } ?? "\(base) answered HTTP \(answer.status).")
-        }
-        guard let decoded = try? JSONDecoder().decode(Answer.self, from: answer.body) else {
-            throw CommandError(
-                .failed, "Cannot read the store's response. Use the same version of cornerstore as the server.")
-        }
-        return decoded
     }
 }

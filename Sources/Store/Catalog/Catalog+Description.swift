@@ -25,15 +25,31 @@ extension CatalogApp {
     private func description(
         of subscription: CatalogSubscription, wanted: [LanguageTag], storefront: Storefront
     ) -> SubscriptionDescription {
-        let group = group(subscription.groupID)
-        let texts = group.flatMap { Self.best($0.localizations, for: wanted) }
-        let localName = texts.flatMap { $0.displayName.isEmpty ? nil : $0.displayName }
-        return SubscriptionDescription(
-            groupID: subscription.groupID, groupName: localName ?? group?.name ?? subscription.groupID.rawValue,
+        SubscriptionDescription(
+            groupID: subscription.groupID, groupName: name(of: subscription.groupID, wanted: wanted),
             groupLevel: subscription.level, period: subscription.period,
             introductoryOffer: subscription.introductoryOffers.first?.description(in: storefront),
             promotionalOffers: subscription.promotionalOffers.map { $0.description(in: storefront) }
         )
+    }
+
+    private func name(of groupID: SubscriptionGroupID, wanted: [LanguageTag]) -> String {
+        let group = group(groupID)
+        let texts = group.flatMap { Self.best($0.localizations, for: wanted) }
+        let localName = texts.flatMap { $0.displayName.isEmpty ? nil : $0.displayName }
+        return localName ?? group?.name ?? groupID.rawValue
+    }
+
+    /// The name of a subscription group that a reader in a storefront sees; its identifier when the app has no such
+    /// group.
+    public func name(of groupID: SubscriptionGroupID, in storefront: Storefront) -> String {
+        name(of: groupID, wanted: preferences([], storefront))
+    }
+
+    /// The name of a product that a reader in a storefront sees; its identifier when the app has no such product.
+    public func name(of productID: ProductID, in storefront: Storefront) -> String {
+        guard let product = product(productID) else { return productID.rawValue }
+        return words(for: product, in: storefront)?.displayName ?? product.referenceName ?? productID.rawValue
     }
 
     /// The languages to try, best first. Uses at most ten of the device's languages.

@@ -227,16 +227,15 @@ extension Store {
         let productID = sale.product.productID
         sale.lastInGroup = earlier.last?.transactionID
         sale.period = subscription.period
-        if let known, known.isActive(at: now) {
-            let isOverdue = known.state != .active
-            if known.productID == productID, !isOverdue, known.willRenew, known.renewalProductID == productID,
-                offerID == nil || known.nextOfferID == offerID
-            {
-                return .held
-            }
+        if let known {
             let current = app.product(known.productID)?.subscription
-            let waits = known.productID == productID ? !isOverdue : current.map(subscription.waits(after:)) ?? false
-            if waits { return .later(PlanChoice(known: known, productID: productID, offerID: offerID)) }
+            switch known.start(
+                ofBuying: productID, subscription, offerID: offerID, insteadOf: current, at: now)
+            {
+            case .held: return .held
+            case .later: return .later(PlanChoice(known: known, productID: productID, offerID: offerID))
+            case .now: break
+            }
         }
         var terms = SubscriptionTerms(
             after: known, buying: productID, at: now, group: group, ids: ids, policy: policy, rate: rate(of: account))

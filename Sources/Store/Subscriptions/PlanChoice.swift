@@ -53,6 +53,36 @@ extension Store {
     }
 }
 
+/// When the purchase of a subscription takes effect.
+enum PlanStart: Sendable {
+    /// A period begins now, or pays an overdue renewal.
+    case now
+    /// The next renewal buys it.
+    case later
+    /// The account has the subscription already, and it renews.
+    case held
+}
+
+extension Subscription {
+    /// When the purchase of a plan of the group takes effect.
+    /// - Parameters:
+    ///   - offerID: the promotional offer that it is bought with; nil for none.
+    ///   - current: the plan of the last period; nil when the catalog no longer has it.
+    func start(
+        ofBuying productID: ProductID, _ plan: CatalogSubscription, offerID: String? = nil,
+        insteadOf current: CatalogSubscription?, at date: Int64
+    ) -> PlanStart {
+        guard isActive(at: date) else { return .now }
+        let isOverdue = state != .active
+        guard self.productID == productID else {
+            return current.map(plan.waits(after:)) ?? false ? .later : .now
+        }
+        guard !isOverdue else { return .now }
+        let isNext = willRenew && renewalProductID == productID
+        return isNext && (offerID == nil || nextOfferID == offerID) ? .held : .later
+    }
+}
+
 extension CatalogSubscription {
     /// Whether a change from another subscription of the group waits for the next renewal: to a lower level of service,
     /// or to periods of another length on the same level. Level 1 is the highest.

@@ -161,20 +161,12 @@ extension Store {
         private static let year: Int64 = 365 * 86_400_000
     }
 
-    /// Why a subscription cannot renew.
-    private enum RenewalObstacle: Error {
-        case notForSale, priceIncrease, other
-
-        var intent: Subscription.Intent {
-            switch self {
-            case .notForSale: .productUnavailable
-            case .priceIncrease: .priceIncrease
-            case .other: .other
-            }
-        }
-    }
-
-    private func renewalTerms(
+    /// Decides what the next renewal of a subscription buys, and for how much. The renewal charges this, and the customer
+    /// sees it beforehand (``nextCharge(of:)``).
+    /// - Parameter date: when the renewal is charged.
+    /// - Returns: the terms, or why the subscription cannot renew.
+    /// - Throws: ``DatabaseError``.
+    func renewalTerms(
         of subscription: Subscription, at date: Int64
     ) async throws -> Result<RenewalTerms, RenewalObstacle> {
         let productID = subscription.renewalProductID
@@ -314,6 +306,18 @@ private struct SubscriptionStep: Sendable {
         isIncreaseVoid = terms.isIncreaseVoid
         increase = terms.announcement
         if let increase { news += after.announceIncrease(needsConsent: increase.answer == nil, at: date) }
+    }
+}
+
+extension RenewalObstacle: Error {
+    /// Why a subscription expires that cannot renew.
+    fileprivate var intent: Subscription.Intent {
+        switch self {
+        case .notForSale: .productUnavailable
+        case .priceIncrease: .priceIncrease
+        case .renewalLimit: .cancelled
+        case .other: .other
+        }
     }
 }
 

@@ -169,12 +169,6 @@ extension Store {
     public func changePlan(_ original: TransactionID, to productID: ProductID) async throws -> PurchaseResponse {
         let subscription = try await found(original)
         guard let account = try await accounts.account(subscription.accountID) else { throw Self.unknownSubscription }
-        let username = try await database.read {
-            try Transactions.find(subscription.transactionID, $0)?.applicationUsername
-        }
-        return try await purchase(
-            PurchaseRequest(
-                idempotencyKey: UUID(), bundleID: subscription.bundleID, productID: productID, quantity: 1,
-                applicationUsername: username, simulatesAskToBuy: false, agreedPrice: nil), by: account)
+        return try await change(subscription, to: productID, agreedPrice: nil, key: UUID(), by: account)
     }
 }

@@ -191,6 +191,20 @@ extension Subscription {
         }
     }
 
+    /// When the store charges next, as long as nothing else changes; nil when the subscription ends before.
+    func nextChargeDate(after date: Int64, _ policy: RenewalPolicy) -> Int64? {
+        guard let dueAt, willRenew else { return nil }
+        if duty(policy) == .renew { return dueAt }
+        switch state {
+        case .active, .expired, .revoked: return nil
+        case .gracePeriod, .billingRetry:
+            let end = policy.retryEnd(after: expiresDate, at: rate)
+            // At the end of the grace period the store does not try.
+            return policy.retries(after: expiresDate, at: rate).filter { $0 > date && $0 < end && $0 != graceEnds }
+                .min()
+        }
+    }
+
     /// Whether the environment turns auto-renew off now.
     private func hasRenewedOften(_ policy: RenewalPolicy) -> Bool {
         policy.mostRenewals(at: rate).map { renewals >= $0 } ?? false

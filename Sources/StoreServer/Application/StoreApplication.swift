@@ -281,6 +281,7 @@ public struct StoreApplication: Sendable {
             finder, pages: pages, reviews: reviews, campaigns: campaigns, visits: visits,
             stores: [sandbox, production], feeds: feedController,
             searches: configuration.searchRate.map { SearchLimit($0) },
+            signIns: configuration.signInRates.map { SignInLimits($0) },
             isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience,
             requests: operatorDesk.requests)
     }

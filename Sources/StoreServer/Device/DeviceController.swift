@@ -30,6 +30,8 @@ struct DeviceController: Sendable {
             (.openVisit, openVisit), (.visit("", wait: nil), visit), (.reviewVisit(""), reviewVisit),
             (.library(after: nil), library),
             (.buyItem, buyItem), (.itemFile(0), itemFile),
+            (.subscriptions(nil, after: nil), subscriptions), (.setRenewal(.any), setRenewal),
+            (.changePlan(.any), changePlan), (.openSubscriptions, openSubscriptions),
         ]
         for (route, handler) in routes {
             router.on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
@@ -154,7 +156,7 @@ struct DeviceController: Sendable {
         return try await store.accounts.account(token: token)
     }
 
-    private func fail(_ operation: Faults.Operation, _ request: Request) throws {
+    func fail(_ operation: Faults.Operation, _ request: Request) throws {
         if let fault = store.faults.next(operation, account: store.knownEmail(token: request.bearerToken)) {
             throw Self.problem(fault)
         }
@@ -173,7 +175,7 @@ struct DeviceController: Sendable {
             message: "The operator ordered this failure.")
     }
 
-    private static func transactionID(_ context: StoreRequestContext) throws -> TransactionID {
+    static func transactionID(_ context: StoreRequestContext) throws -> TransactionID {
         try transactionID(context.parameters.get("id") ?? "")
     }
 

@@ -32,13 +32,7 @@ extension DeviceController {
 
     @Sendable func openVisit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let body = try await request.decodeJSON(VisitRequest.self, upTo: 16 << 10)
-        let returnAddress = body.returnAddress.flatMap { ReturnAddress($0) }
-        guard body.returnAddress == nil || returnAddress != nil else {
-            throw StoreError(
-                .invalidRequest,
-                "“returnAddress” must be an http or https address of this machine of at most "
-                    + "\(ReturnAddress.most) bytes.")
-        }
+        let returnAddress = try Self.returnAddress(body.returnAddress)
         // Anyone may learn this from /lookup. An app asks nobody to sign in for a page that does not exist.
         guard store.catalog.value.storeItem(body.item) != nil else {
             throw StoreError(.notFound, "The storefront has no item \(body.item).")
@@ -71,6 +65,18 @@ extension DeviceController {
                 reviews: try await itemReviews(of: item, for: account, in: storefront)))
     }
 
+    /// Reads the address to which the browser returns from a page.
+    static func returnAddress(_ text: String?) throws -> ReturnAddress? {
+        guard let text else { return nil }
+        guard let address = ReturnAddress(text) else {
+            throw StoreError(
+                .invalidRequest,
+                "“returnAddress” must be an http or https address of this machine of at most "
+                    + "\(ReturnAddress.most) bytes.")
+        }
+        return address
+    }
+
     @Sendable func visit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         _ = try await signedIn(request)
         let (id, _) = try visit(of: request, context)
@@ -93,7 +99,9 @@ extension DeviceController {
 
     @Sendable func reviewVisit(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let account = try await signedIn(request)
-        let item = try visit(of: request, context).visit.item
+        guard let item = try visit(of: request, context).visit.item else {
+            throw StoreError(.notFound, "This page shows no item.")
+        }
         let body = try await request.decodeJSON(VisitReviewRequest.self, upTo: Self.largestReview)
         let review = try await write(
             stars: body.stars, title: body.title, text: body.text, about: item, by: account,

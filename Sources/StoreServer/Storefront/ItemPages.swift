@@ -123,6 +123,7 @@ public struct ItemPages: Sendable {
             title: title, about: about.map { String($0.prefix(200)) }, stylesheet: templates.stylesheet.path,
             homeLink: isInApp ? nil : Self.start(storefront),
             findLink: isInApp ? nil : Self.start(storefront) + "/find",
+            subscriptionsLink: isInApp ? nil : SubscriptionsController.start,
             term: term, country: storefront.countryCode, opensAside: isInApp)
     }
 

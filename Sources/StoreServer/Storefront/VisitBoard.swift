@@ -8,9 +8,11 @@ import Synchronization
 struct Visit: Sendable {
     var environment: StoreEnvironment
     var accountID: AccountID
-    /// The token of the device. The visit ends with it, when the device signs out or the account is locked.
-    var token: String
-    var item: Int64
+    /// The token of the device. The visit ends with it, when the device signs out or the account is locked. Nil for a
+    /// customer who signed in on the page itself.
+    var token: String?
+    /// The item; nil for the page of the account's subscriptions.
+    var item: Int64?
     /// The in-app purchase to show first.
     var promoted: ProductID?
     /// Where the browser goes from the closed page; nil for a page that says so.
@@ -20,7 +22,8 @@ struct Visit: Sendable {
 
 /// The pages that devices opened. They are kept in memory only: when the server stops, apps open their pages again.
 ///
-/// A visit's identifier is 128 random bits, and its address is the right to buy one item with one account.
+/// A visit's identifier is 128 random bits, and its address is the right to buy one item with one account, or to
+/// manage the account's subscriptions.
 final class VisitBoard: Sendable {
     /// The most visits at once, and of one account.
     static let (most, mostOfAccount) = (4_096, 16)
@@ -81,6 +84,12 @@ final class VisitBoard: Sendable {
         state.withLock { state in
             if state.entries[id]?.visit.state == .open { state.entries[id]?.visit.state = outcome }
         }
+        polls.release([id])
+    }
+
+    /// Ends a visit, so that its address leads nowhere.
+    func remove(_ id: String) {
+        state.withLock { $0.entries[id] = nil }
         polls.release([id])
     }
 

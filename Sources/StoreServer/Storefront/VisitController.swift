@@ -64,16 +64,11 @@ struct VisitController: Sendable {
     private func place(_ context: StoreRequestContext) async throws -> Place {
         guard let id = context.parameters.get("id"), let visit = visits.board.visit(id),
             let store = stores.first(where: { $0.environment == visit.environment }),
-            let account = try await Self.account(visit, store),
-            let storefront = Storefront.named(account.storefront), let item = try pages.index.value.item(visit.item),
-            item.availability.includes(storefront)
+            let account = try await visit.account(in: store),
+            let storefront = Storefront.named(account.storefront), let number = visit.item,
+            let item = try pages.index.value.item(number), item.availability.includes(storefront)
         else { throw GoneVisit() }
         return Place(id: id, visit: visit, store: store, account: account, storefront: storefront, item: item)
-    }
-
-    /// The account that the visit's device is signed in with; nil when it no longer is.
-    private static func account(_ visit: Visit, _ store: Store) async throws -> Account? {
-        do { return try await store.accounts.account(token: visit.token) } catch is StoreError { return nil }
     }
 
     private func form(_ request: Request) async throws -> QueryParameters {
@@ -202,21 +197,33 @@ struct VisitController: Sendable {
     ]
 }
 
+extension Visit {
+    /// The account that the visit's device is signed in with; nil when it no longer is, or the account is locked.
+    func account(in store: Store) async throws -> Account? {
+        guard let token else {
+            let account = try await store.accounts.account(accountID)
+            return account?.isLocked == false ? account : nil
+        }
+        do { return try await store.accounts.account(token: token) } catch is StoreError { return nil }
+    }
+}
+
 /// The address of a page that is unknown, expired, or whose account may no longer use it.
-private struct GoneVisit: Error {}
+struct GoneVisit: Error {
+    /// What the customer can do.
+    var text = "This page has expired. Open it again in the app."
+}
 
 /// Answers an unknown or expired page of a visit with a page.
-private struct GoneVisitMiddleware: RouterMiddleware {
+struct GoneVisitMiddleware: RouterMiddleware {
     let pages: ItemPages
 
     func handle(
         _ request: Request, context: StoreRequestContext,
         next: (Request, StoreRequestContext) async throws -> Response
     ) async throws -> Response {
-        do { return try await next(request, context) } catch is GoneVisit {
-            return try pages.response(
-                pages.missingPage("This page has expired. Open it again in the app.", in: .unitedStates),
-                status: .notFound)
+        do { return try await next(request, context) } catch let gone as GoneVisit {
+            return try pages.response(pages.missingPage(gone.text, in: .unitedStates), status: .notFound)
         }
     }
 }

@@ -1,0 +1,101 @@
+import Foundation
+import StoreKit
+import StoreServer
+import StoreWire
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite(.timeLimit(.minutes(1))) struct SubscriptionsCommandTests {
+    private static let club = """
+        cornerstore-catalog: 1
+        apps:
+          - bundleID: com.example.app
+            name: Example
+            products: []
+            subscriptionGroups:
+              - id: "21000001"
+                name: Club
+                subscriptions:
+                  - productID: club.yearly
+                    groupNumber: 1
+                    recurringSubscriptionPeriod: P1Y
+                    displayPrice: 49.99
+                    localizations: [{ locale: en_US, displayName: A Year of the Club, description: All of it }]
+                  - productID: club.monthly
+                    groupNumber: 2
+                    recurringSubscriptionPeriod: P1M
+                    displayPrice: 5.99
+              - id: "21000002"
+                name: Gym
+                subscriptions:
+                  - productID: gym.monthly
+                    groupNumber: 1
+                    recurringSubscriptionPeriod: P1M
+                    displayPrice: 9.99
+        """
+
+    private func buy(_ product: ProductID, _ store: RunningStore) async throws {
+        let tester = try #require(SandboxTester.read(from: URL(fileURLWithPath: store.data)))
+        let customer = StoreCredentials(email: tester.email, password: tester.password)
+        try await ShellSession.with(customer, at: store.addresses.store(.sandbox)) { session in
+            let bought: PurchaseResponse = try await session.send(
+                .purchases,
+                PurchaseRequest(
+                    idempotencyKey: UUID(), bundleID: "com.example.app", productID: product, quantity: 1,
+                    applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil))
+            #expect(bought.state == .purchased)
+        }
+    }
+
+    private func charge(_ subscription: [String: Any]) -> [String: Any]? {
+        subscription["nextCharge"] as? [String: Any]
+    }
+
+    @Test func theCustomerManagesInTheTerminal() async throws {
+        try await RunningStore.with(yaml: Self.club) { store in
+            #expect(await store.run("subscriptions").output.hasPrefix("The account has no subscriptions."))
+            let nothing = await store.run("subscriptions cancel")
+            #expect(nothing.status == 1 && nothing.errors.contains("no subscription whose renewal can be turned off"))
+            try await buy("club.monthly", store)
+
+            let table = await store.run("subscriptions").output
+            #expect(table.contains("next charge") && table.contains("5.99 USD") && table.contains("A Year of the Club"))
+            #expect(table.contains("49.99 USD") && table.contains("now"))
+            let listed = try await store.run("subscriptions list --json --app com.example.app").output.objects()
+            #expect(listed.map { $0["productId"] as? String } == ["club.monthly"])
+            #expect(await store.run("subscriptions --app com.example.none").output.hasPrefix("The account has no"))
+
+            let off = try await store.run("subscriptions cancel --json").output.object()
+            #expect(off["willRenew"] as? Bool == false && charge(off) == nil)
+            let again = await store.run("subscriptions cancel")
+            #expect(again.status == 1)
+            #expect(try await store.run("subscriptions cancel club.monthly --json").output.object().count == off.count)
+            let on = try await store.run("subscriptions enable --json").output.object()
+            #expect(on["willRenew"] as? Bool == true && charge(on)?["productId"] as? String == "club.monthly")
+            let strange = await store.run("subscriptions enable gym.monthly")
+            #expect(strange.status == 1 && strange.errors.contains("no subscription to gym.monthly"))
+
+            let dearer = await store.run("subscriptions change club.yearly --price 48.99")
+            #expect(dearer.status == 1 && dearer.errors.contains("price has changed"))
+            #expect(await store.run("subscriptions change club.yearly --price x").status == 2)
+            let none = await store.run("subscriptions change gym.monthly")
+            #expect(none.status == 1 && none.errors.contains("The plans are: club.yearly."))
+            let changed = await store.run("subscriptions change club.yearly --price 49.99")
+            #expect(changed.status == 0 && changed.output.contains("A Year of the Club begins now."))
+            let lower = try await store.run("subscriptions change club.monthly --json").output.object()
+            #expect(lower["productId"] as? String == "club.yearly")
+            #expect(charge(lower)?["productId"] as? String == "club.monthly")
+
+            let page = await store.run("subscriptions page").output
+            #expect(page.hasPrefix(store.addresses.storefront + "/subscriptions"))
+            // A device that exists signs in; another path is no device.
+            let device = store.directory.path("phone")
+            try FileManager.default.createDirectory(atPath: device, withIntermediateDirectories: true)
+            try Data(UUID().uuidString.utf8).write(to: URL(fileURLWithPath: device + "/device-id"))
+            #expect(await store.run("subscriptions --device", device).output.contains("club.yearly"))
+            let wrong = await store.run("subscriptions --device", store.directory.path("nowhere"))
+            #expect(wrong.status == 1 && wrong.errors.contains("There is no device"))
+        }
+    }
+}
