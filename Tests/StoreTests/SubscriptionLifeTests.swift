@@ -113,8 +113,8 @@ import Testing
             try await perform(step.event, test, account, card, &random)
             found = try await problem(test, account)
         }
-        // Every payment that the processor holds is in the ledger, once, with its amount. Reversing a refund charges its
-        // amount again.
+        // Every payment that the processor holds is in the ledger, once, with its amount. Reversing a refund charges
+        // its amount again.
         let periods = try await periods(test, account)
         let paid = periods.reduce(0) { $0 + $1.price.milliunits } + (try await test.reversed(of: account))
         let held = processor.held.reduce(0) { $0 + $1.value } - heldBefore

@@ -72,8 +72,8 @@ struct NotificationHandler {
         Redeemer(policy: policy, now: now, events: events, settlement: settlement, connection: connection)
     }
 
-    /// Redeems the purchase for its owner, with the news. Without a known owner, the purchase waits until an app redeems
-    /// it.
+    /// Redeems the purchase for its owner, with the news. Without a known owner, the purchase waits until an app
+    /// redeems it.
     private func redeemForOwner() throws {
         guard case .plan(var plan) = item else { return try recordNews() }
         plan.statement = RenewalStatement(notification)
