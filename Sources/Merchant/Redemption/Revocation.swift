@@ -102,8 +102,9 @@ struct Revocation {
         case .prorate: share = Share(part: end - moment, whole: end - start)
         }
         for place in key.places(RedemptionKey.mostPlaces) {
-            guard let row = try RedemptionRow.find(place, connection), row.state != .open,
-                row.supersededAt == nil || policy.superseded == .prorate
+            // A period without a user has no credits yet. They are taken back when it is granted.
+            guard let row = try RedemptionRow.find(place, connection), !row.creditedUser.rawValue.isEmpty,
+                row.state != .open, row.supersededAt == nil || policy.superseded == .prorate
             else { continue }
             var changed = row
             changed.supersededAt = min(row.supersededAt ?? moment, moment)
