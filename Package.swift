@@ -642,7 +642,7 @@ let package = Package(
             name: "CornerstoreCommandsTests",
             dependencies: [
                 "BlobStorage", "ContentPackages", "CornerstoreCommands", "Merchant", "MerchantServer", "MerchantWire",
-                "Store", "StoreKit", "StoreReceipts", "StoreServer", "TestSupport",
+                "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
