@@ -85,7 +85,8 @@ import Testing
             test.clock.milliseconds += 40 * Self.day
             let returned = try await test.buy("club.monthly", by: ape)
             try await test.cancelSubscriptions(of: ape)
-            test.clock.milliseconds = try #require(returned.expiresDate)
+            let end = try #require(returned.expiresDate)
+            try await test.store.changeClock { try $0.set(to: end) }
             try await test.buy("club.monthly", by: ape)
             let page = try await test.store.subscriptionPeriods(of: ape)
             let steps = page.rows.map { "\($0.period.productID) \($0.step) \($0.previous?.rawValue ?? "-")" }
