@@ -69,6 +69,7 @@ test-browser: packages-browser ## test the pages of storefront, console and samp
 	$(SWIFT) build --product book-chapters
 	$(SWIFT) build --product server-books
 	$(SWIFT) build --product cross-promotion
+	$(SWIFT) build --product magazine
 	$(SWIFT) build --product cornerstore
 	$(BROWSER_TESTS) $(ARGS)
 
@@ -87,6 +88,7 @@ demo: packages ## show the sample apps, a store and a merchant at work; ONCE=1 s
 	$(SWIFT) build --product book-chapters
 	$(SWIFT) build --product server-books
 	$(SWIFT) build --product cross-promotion
+	$(SWIFT) build --product magazine
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(if $(filter-out 0,$(WEB)),--web) $(ARGS)
 

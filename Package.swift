@@ -22,6 +22,7 @@ let package = Package(
         .executable(name: "book-chapters", targets: ["book-chapters"]),
         .executable(name: "server-books", targets: ["server-books"]),
         .executable(name: "cross-promotion", targets: ["cross-promotion"]),
+        .executable(name: "magazine", targets: ["magazine-command"]),
     ],
     traits: [
         .default(enabledTraits: ["Servers"]),
@@ -283,6 +284,21 @@ let package = Package(
         ),
         .executableTarget(
             name: "cross-promotion", dependencies: ["CrossPromotion"], path: "Examples/cross-promotion-command",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Magazine",
+            dependencies: [
+                "ConsolePages", "DeviceScreen", "MerchantClient", "PurchaseVault", "SampleTerminal", "StoreKit",
+                "StoreReceipts",
+            ],
+            path: "Examples/Magazine",
+            exclude: ["Magazine.yaml", "Merchant.yaml"],
+            swiftSettings: strict
+        ),
+        // Not "magazine": some file systems do not tell it from "Magazine".
+        .executableTarget(
+            name: "magazine-command", dependencies: ["Magazine"], path: "Examples/magazine-command",
             swiftSettings: strict
         ),
 
@@ -559,11 +575,11 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "ControlWire", "CrossPromotion", "DeviceScreen", "Merchant",
-                "MerchantClient",
+                "BookChapters", "ContentPackages", "ControlWire", "CrossPromotion", "DeviceScreen", "Magazine",
+                "Merchant", "MerchantClient",
                 "MerchantServer", "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
-                "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "cross-promotion",
-                "monkey-credits", "photo-filters", "server-books",
+                "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "book-chapters",
+                "cross-promotion", "magazine-command", "monkey-credits", "photo-filters", "server-books",
             ],
             swiftSettings: strict
         ),

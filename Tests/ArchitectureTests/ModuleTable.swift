@@ -138,7 +138,10 @@ struct ModuleTable {
         ),
         "cornerstore": Row(["CornerstoreCommands"], outside: ["NIOCore", "NIOPosix"]),
         "Examples": Row(
-            ["CZlib", "ConsolePages", "DeviceScreen", "MerchantClient", "PurchaseVault", "StoreKit"],
+            [
+                "CZlib", "ConsolePages", "DeviceScreen", "MerchantClient", "PurchaseVault", "StoreKit",
+                "StoreReceipts",
+            ],
             outside: ["AsyncHTTPClient"]),
         "cornerstore-bench": Row(
             [

@@ -130,9 +130,11 @@ def sign_in(page, email, password):
 @contextlib.contextmanager
 def selling():
     """A store that sells what all samples sell, beside a merchant that delivers three issues and lists two."""
-    more = (HOSTILE, EXAMPLES / "ServerBooks/ServerBooks.yaml", EXAMPLES / "CrossPromotion/CrossPromotion.yaml")
+    more = (HOSTILE, EXAMPLES / "ServerBooks/ServerBooks.yaml", EXAMPLES / "CrossPromotion/CrossPromotion.yaml",
+            EXAMPLES / "Magazine/Magazine.yaml")
     with stores.running(more=more, options=(
-            "--merchant-products", str(EXAMPLES / "ServerBooks/Merchant.yaml"))) as store:
+            "--merchant-products", str(EXAMPLES / "ServerBooks/Merchant.yaml"),
+            "--merchant-products", str(EXAMPLES / "Magazine/Merchant.yaml"))) as store:
         for issue in ("issue-1", "issue-2", "issue-3"):
             store.run("merchant", "content", "put", issue, str(EXAMPLES / f"ServerBooks/Issues/{issue}.txt"),
                       "--data", str(store.data / "merchant"))
@@ -165,7 +167,7 @@ class Kind:
 
     def start(self, store, folder, **environment):
         """Starts it on a device. All devices of a test belong to one user of the merchant."""
-        if self.name == "server-books":
+        if self.name in ("server-books", "magazine"):
             token = folder.parent / "user.token"
             if not token.exists():
                 user = uuid.uuid4().hex
@@ -184,12 +186,13 @@ MONKEYS = Kind("monkey-credits", "com.example.monkeys.credits5", "5 Monkey Credi
 FILTERS = Kind("photo-filters", "com.example.photofilters.mono", "Mono", "$0.99", "Buy $0.99: mono")
 CHAPTERS = Kind("book-chapters", CHAPTER, "The Light", "$0.99", "Buy Chapter 1")
 BOOKS = Kind("server-books", "com.example.serverbooks.issue1", "The Ferry", "$1.99", "Buy The Ferry")
+MAGAZINE = Kind("magazine", "com.example.magazine.monthly", "Monthly", "$2.99", "Subscribe to Monthly")
 SHELL = Kind("device", "com.example.photofilters.mono", "Mono", "$0.99", None,
              "cornerstore", "device", "web", "--app", "com.example.photofilters")
 HOSTED = Kind("device", CHAPTER, "The Light", "$0.99", None,
               "cornerstore", "device", "web", "--app", "com.example.bookchapters")
 PROMOTION = Kind("cross-promotion", None, None, None, "Show")
-SELLERS = [MONKEYS, FILTERS, CHAPTERS, BOOKS, SHELL]
+SELLERS = [MONKEYS, FILTERS, CHAPTERS, BOOKS, MAGAZINE, SHELL]
 
 
 @contextlib.contextmanager
@@ -265,6 +268,7 @@ def granted(page, kind):
             "photo-filters": page.get_by_role("button", name="Use mono"),
             "book-chapters": page.get_by_role("button", name="Read Chapter 1"),
             "server-books": page.get_by_role("button", name="Read The Ferry"),
+            "magazine": headline(page).filter(has_text="By the receipt: Monthly, free until"),
             "device": item(page, kind.title).get_by_text("In the receipt.")}[kind.name]
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 from sample import (
-    BOOKS, CHAPTERS, FILTERS, HEADING, HOSTED, MONKEYS, PROMOTION, SELLERS, SHELL, Kind, arrive,
+    BOOKS, CHAPTERS, FILTERS, HEADING, HOSTED, MAGAZINE, MONKEYS, PROMOTION, SELLERS, SHELL, Kind, arrive,
     assert_bought_once, bar, buy, clear, granted, headline, item, ledger, lines, order, pay, person, publish, said,
     selling, settle, sign_in, using, wait_for_hit,
 )
@@ -134,6 +134,42 @@ def test_an_issue_is_bought_and_read_and_a_new_one_appears(browser, store, tmp_p
             merchant("remove", new)
         if scripts:
             expect(item(page, "The Bell")).to_have_count(0)
+
+
+def test_a_plan_is_bought_renewed_upgraded_and_refunded(browser, store, tmp_path, scripts):
+    email, password = store.account()
+    subscriptions = f"{store.control}/control/v1/sandbox/subscriptions"
+
+    def subscription():
+        (found,) = ask("GET", f"{subscriptions}?account={email}")
+        return found
+
+    def told(page, text):
+        """Asks for the status, and waits for what both say of the plan and its end."""
+        page.get_by_role("button", name="Ask for the status").click()
+        day = subscription()["expiresDate"][:10]
+        settle(page, headline(page).filter(has_text=f"By the receipt: {text} until {day}"), scripts)
+
+    with using(browser, store, MAGAZINE, tmp_path, java_script_enabled=scripts) as (_, page):
+        settle(page, MAGAZINE.buy(page), scripts)
+        expect(headline(page)).to_have_text("By the receipt: no subscription")
+        expect(item(page, "Monthly")).to_contain_text("$2.99 a month, the first week free")
+        buy(page, MAGAZINE, email, password)
+        settle(page, granted(page, MAGAZINE), scripts)
+        week = subscription()["expiresDate"][:10]
+        settle(page, page.locator("#app").get_by_text(f"By the server: Monthly, until {week}"), scripts)
+        settle(page, page.locator("#queue").get_by_text("The queue is empty"), scripts)
+        expect(MAGAZINE.buy(page)).to_have_count(0)
+        ask("POST", f"{subscriptions}/{subscription()['originalTransactionId']}/renew", {})
+        told(page, "Monthly, paid")
+        page.get_by_role("button", name="Subscribe to Premium").click()
+        pay(page, "Premium")
+        settle(page, headline(page).filter(has_text="Premium, instead of Monthly"), scripts)
+        told(page, "Premium, instead of Monthly, paid")
+        store.run("transaction", "refund", subscription()["transactionId"])
+        page.get_by_role("button", name="Ask for the status").click()
+        settle(page, headline(page).filter(has_text="By the receipt: Premium, refunded on "), scripts)
+        expect(page.get_by_role("button", name="Subscribe to Premium")).to_be_visible()
 
 
 def test_items_of_the_store_are_shown_bought_and_reviewed(browser, store, tmp_path, scripts):

@@ -13,7 +13,7 @@ from hands import Keyboard
 from looks import DARK, DESKTOP, LARGE, NAMES, NARROW, PHONE, PHONE_DARK, assert_fit_on, assert_valid, wide
 from playwright.sync_api import expect
 from sample import (
-    BOOKS, CHAPTERS, FILTERS, HEADING, MONKEYS, PROMOTION, SHELL, Kind, Sample, arrive, buy, granted, headline, item,
+    BOOKS, CHAPTERS, FILTERS, HEADING, MAGAZINE, MONKEYS, PROMOTION, SHELL, Kind, Sample, arrive, buy, granted, headline, item,
     person, said, selling, sign_in, using,
 )
 
@@ -24,7 +24,7 @@ FEW = {"desktop": DESKTOP, "phone-dark": PHONE_DARK}
 HOSTILE = Kind("device", "com.example.hostile.product", "<script>alert('product')</script>", "$0.99", None,
                "cornerstore", "device", "web", "--app", "com.example.hostile")
 KINDS = {"monkey-credits": MONKEYS, "photo-filters": FILTERS, "book-chapters": CHAPTERS, "server-books": BOOKS,
-         "cross-promotion": PROMOTION, "device": SHELL, "hostile": HOSTILE}
+         "cross-promotion": PROMOTION, "magazine": MAGAZINE, "device": SHELL, "hostile": HOSTILE}
 
 
 @pytest.fixture(scope="module")

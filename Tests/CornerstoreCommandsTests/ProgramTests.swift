@@ -219,7 +219,7 @@ import Testing
             #expect(result.status == 0, "\(result.all)")
             #expect(report["passed"] as? Bool == true)
             let steps = try #require(report["steps"] as? [[String: Any]])
-            #expect(steps.count == 27)
+            #expect(steps.count == 33)
             #expect(
                 steps.allSatisfy {
                     ($0["checks"] as? [[String: Any]])?.allSatisfy { $0["passed"] as? Bool == true } == true

@@ -5,8 +5,8 @@ import MerchantWire
 import StoreWire
 import TestSupport
 
-/// The server of Server Books, beside the samples' store, behind a cable that can be cut. Its data outlives each of its
-/// starts.
+/// The server of Server Books and Magazine, beside the samples' store, behind a cable that can be cut. Its data
+/// outlives each of its starts.
 @MainActor
 final class SampleMerchant {
     private let store: SampleStore
@@ -18,7 +18,7 @@ final class SampleMerchant {
     var address: String { "http://127.0.0.1:\(relay.port)" }
 
     nonisolated private static let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples/ServerBooks")
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples")
 
     struct NotRunning: Error {}
 
@@ -30,7 +30,9 @@ final class SampleMerchant {
         configuration = MerchantServerConfiguration(
             dataDirectory: store.folder.appendingPathComponent("merchant"), port: 0,
             stores: [.cornerstore(roots: roots)], policy: MerchantPolicy(environments: [.sandbox]),
-            productsFiles: [Self.examples.appendingPathComponent("Merchant.yaml")], rates: nil)
+            productsFiles: ["ServerBooks", "Magazine"].map {
+                Self.examples.appendingPathComponent("\($0)/Merchant.yaml")
+            }, rates: nil)
         relay = try Relay(to: 0)
     }
 
@@ -74,12 +76,14 @@ final class SampleMerchant {
 
     // MARK: Its users
 
-    /// A device of the store's one account with the sample, on which `user` is signed in at the merchant.
-    func program(device: String, user: UserID, variables: [String: String] = [:]) async throws -> SampleProgram {
+    /// A device of the store's one account with a sample, on which `user` is signed in at the merchant.
+    func program(
+        _ name: String = "server-books", device: String, user: UserID, variables: [String: String] = [:]
+    ) async throws -> SampleProgram {
         let file = store.folder.appendingPathComponent("token-\(user)")
         try Data("\(try await application().tokens.makeToken(for: user, at: Date()))\n".utf8).write(to: file)
         return SampleProgram(
-            name: "server-books", store: store, device: device,
+            name: name, store: store, device: device,
             variables: ["CORNERSTORE_MERCHANT": address, "CORNERSTORE_USER_TOKEN_FILE": file.path]
                 .merging(variables) { $1 })
     }
@@ -95,7 +99,7 @@ final class SampleMerchant {
     // MARK: Its backend
 
     static func text(of issue: String) throws -> String {
-        try String(contentsOf: examples.appendingPathComponent("Issues/\(issue).txt"), encoding: .utf8)
+        try String(contentsOf: examples.appendingPathComponent("ServerBooks/Issues/\(issue).txt"), encoding: .utf8)
     }
 
     /// Puts a file in.

@@ -55,7 +55,8 @@ struct SampleStore: Sendable {
             ("PhotoFilters/PhotoFilters.storekit", "com.example.photofilters"),
             // Such a file names its apps itself.
             ("BookChapters/BookChapters.yaml", nil), ("ServerBooks/ServerBooks.yaml", nil),
-            ("CrossPromotion/CrossPromotion.yaml", nil), ("Storefront/Items.yaml", nil),
+            ("CrossPromotion/CrossPromotion.yaml", nil), ("Magazine/Magazine.yaml", nil),
+            ("Storefront/Items.yaml", nil),
         ]
         let files = samples.map { path, bundleID in
             CatalogFile(path: examples.appendingPathComponent(path).path, bundleID: bundleID)

@@ -192,4 +192,70 @@ import Testing
             #expect(Set(superseded) == ["test/P/com.example.books/p/1/7", "test/P/com.example.books/p/1/7#2"])
         }
     }
+
+    private static let period = "test/P/com.example.books/p/1/7"
+    private static let source = "test/P/com.example.books/s/1"
+
+    /// A subscription that ann redeemed, and that has moved to bob.
+    private static let moved =
+        [
+            subscription[0],
+            redeemed(
+                period, "plus", "1", TestClock.start, "ann",
+                #"[{"credits":30,"currency":"gems"},{"entitlement":"club"}]"#),
+            entry("ann", "gems", 1, "grant", 30, 30, period),
+            """
+            INSERT INTO subscriptions (subscription_key, user_id, product_id, purchased_at, expires_at, will_renew,
+                status_signed_at, period_key)
+            VALUES ('\(source)', 'bob', 'plus', \(TestClock.start), \(TestClock.start + 30 * day), true,
+                \(TestClock.start + 5), '\(period)')
+            """,
+            "INSERT INTO transferred_rights (source, user_id) VALUES ('\(source)', 'bob')",
+        ]
+        + [("ann", period, "7"), ("bob", "", "NULL")].map { user, grantedBy, revokedAt in
+            """
+            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at, revoked_at,
+                granted_by)
+            VALUES ('\(user)', 'entitlement', 'club', '\(source)', 'plus', \(TestClock.start),
+                \(TestClock.start + 30 * day), \(revokedAt), '\(grantedBy)')
+            """
+        }
+
+    @Test(arguments: Backend.available) func theStoresNewsReachesASubscriptionOfBefore(_ backend: Backend) async throws
+    {
+        let earlier = Self.before("facts of subscriptions")
+        try await with(backend, earlier: earlier, Self.moved) { merchant, database async throws in
+            func notify(_ type: String, signedAt: Int64, willRenew: Bool? = nil, days: Int64 = 30) async throws {
+                let purchase = VerifiedPurchase(
+                    anchor: "test", environment: .production, bundleID: "com.example.books", productID: "plus",
+                    statedKind: nil, transactionID: "1", originalTransactionID: "1", quantity: 1,
+                    purchasedAt: TestClock.start, expiresAt: TestClock.start + days * Self.day,
+                    webOrderLineItemID: "7", revokedAt: nil, revokedShare: nil, isUpgraded: false, accountToken: nil,
+                    signedAt: signedAt)
+                try await merchant.apply(
+                    VerifiedNotification(
+                        notificationID: "\(type) \(signedAt)", type: type, subtype: nil, signedAt: signedAt,
+                        purchase: purchase, renewal: .init(willRenew: willRenew)))
+            }
+            func rights() async throws -> [String] {
+                var rights: [String] = []
+                for user in ["ann", "bob"] as [UserID] {
+                    rights += try await merchant.entitlements(of: user).entitlements.map { right in
+                        let end = ((right.expiresAt ?? 0) - TestClock.start) / Self.day
+                        return "\(user) \(right.state) \(end) \(right.willRenew.map(String.init) ?? "-")"
+                    }
+                }
+                return rights
+            }
+            // It is older than what the earlier program knew.
+            try await notify("DID_CHANGE_RENEWAL_STATUS", signedAt: TestClock.start + 4, willRenew: false)
+            #expect(try await rights() == ["ann revoked 30 -", "bob active 30 true"])
+            try await notify("RENEWAL_EXTENDED", signedAt: TestClock.start + 6, days: 45)
+            #expect(try await rights() == ["ann revoked 30 -", "bob active 45 true"])
+            try await notify("REFUND", signedAt: TestClock.start + 7)
+            #expect(try await rights() == ["ann revoked 30 -", "bob revoked 45 true"])
+            try await notify("REFUND_REVERSED", signedAt: TestClock.start + 8)
+            #expect(try await rights() == ["ann revoked 30 -", "bob active 45 true"])
+        }
+    }
 }

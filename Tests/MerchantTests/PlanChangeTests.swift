@@ -96,7 +96,7 @@ import Testing
             #expect(try await shop.rights("ann")["plus"] != .active)
             let key = RedemptionKey.subscription(left)
             func end() async throws -> Int64? {
-                try await shop.database.read { try SubscriptionRow.find(key, $0) }?.expiresAt
+                try await shop.database.read { try SubscriptionRow.find(key, $0) }?.facts.periods.last?.expiresAt
             }
             #expect(try await end() == start + 30 * Self.day)
             // A refund of the first plan does not end the second one.

@@ -134,7 +134,8 @@ import Testing
                 let answer = try await shop.merchant.redeem(.signedTransaction(try shop.sign(fields)), for: user)
                 #expect(answer.redeemed.map(\.wentToNamedOwner) == [false])
             }
-            try await take("SUBSCRIBED", month("2000000000000001", "ann", "PURCHASE"), for: "ann")
+            let first = try await month("2000000000000001", "ann", "PURCHASE")
+            try await take("SUBSCRIBED", first, for: "ann")
             shop.clock.milliseconds += 60_000
             // While ann may use it unpaid.
             let renewal: [String: Any] = [
@@ -142,8 +143,7 @@ import Testing
                 "signedDate": shop.clock.milliseconds, "gracePeriodExpiresDate": shop.clock.milliseconds + 600_000,
             ]
             var unpaid = try shop.notification(
-                "DID_FAIL_TO_RENEW", try await month("2000000000000001", "ann", "PURCHASE"), id: "n-1",
-                renewal: renewal, subtype: "GRACE_PERIOD")
+                "DID_FAIL_TO_RENEW", first, id: "n-1", renewal: renewal, subtype: "GRACE_PERIOD")
             #expect(try await shop.merchant.receive(signedPayload: unpaid) == .applied)
             #expect(try await shop.rights("ann") == ["club": .grace])
 

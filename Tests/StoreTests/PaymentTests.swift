@@ -41,7 +41,7 @@ import Testing
         let processor = pause.processor()
         try await backend.withStore(processor: processor) { test async throws in
             let account = try await test.account()
-            let (first, second) = (test.request("club.weekly"), test.request("club.yearly"))
+            let (first, second) = (test.request("club.yearly"), test.request("club.weekly"))
             pause.next(first.idempotencyKey)
             async let late = test.store.purchase(first, by: account)
             await pause.asked.wait()
@@ -49,8 +49,8 @@ import Testing
             #expect(try await test.store.purchase(second, by: account).state == .purchased)
             await pause.goesOn.open()
             #expect(try await late.state == .purchased)
-            #expect(try await test.ledger().map(\.price.milliunits).sorted() == [990, 1990])
-            #expect(processor.held == [first.idempotencyKey: 1990, second.idempotencyKey: 990])
+            #expect(try await test.ledger().map(\.price.milliunits).sorted() == [1490, 49_990])
+            #expect(processor.held == [first.idempotencyKey: 49_990, second.idempotencyKey: 1490])
             #expect(processor.voids.isEmpty)
         }
     }

@@ -288,7 +288,7 @@ struct OfferSigner {
 
 extension AppReceipt {
     /// Verified, as a merchant reads it.
-    fileprivate init(_ bytes: [UInt8]) async throws {
+    init(_ bytes: [UInt8]) async throws {
         let expectation = ReceiptExpectation(
             bundleID: TestStore.bundleID.rawValue, applicationVersion: "7",
             deviceIdentifier: withUnsafeBytes(of: TestStore.device.uuid) { Array($0) })

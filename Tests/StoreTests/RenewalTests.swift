@@ -73,14 +73,14 @@ import Testing
             let allocated = try #require(try await test.store.subscriptions(of: account).first?.nextLineItemID)
             try await test.cancelSubscriptions(of: account)
             try await test.store.changeClock { try $0.advance(by: 300 * Self.day) }
-            let back = try await test.buy("club.yearly", by: account)
+            let back = try await test.buy("club.weekly", by: account)
             #expect(back.originalTransactionID == first.transactionID)
             #expect(back.originalPurchaseDate == first.purchaseDate && back.purchaseDate > first.purchaseDate)
             #expect(try await test.ledger().last?.webOrderLineItemID == allocated)
             #expect(try await test.ledger().last?.offer == nil)
             // A change of plan during the period has an identifier of its own.
             let allocatedNow = try #require(try await test.store.subscriptions(of: account).first?.nextLineItemID)
-            let changed = try await test.buy("club.monthly", by: account)
+            let changed = try await test.buy("club.yearly", by: account)
             #expect(changed.originalTransactionID == first.transactionID)
             #expect(try await test.ledger().last?.webOrderLineItemID != allocatedNow)
             // Another group and another account have their own.

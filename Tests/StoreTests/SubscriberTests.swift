@@ -57,7 +57,7 @@ import Testing
                     SELECT account_id, transaction_id + i, transaction_id + i, bundle_id, product_id, item_id, kind,
                         quantity, price, currency, storefront, purchase_date, original_purchase_date, expires_date,
                         web_order_line_item_id, subscription_group_id, offer, application_username, idempotency_key,
-                        finished_at, revoked_at, revocation_reason, promotional_offer_id
+                        finished_at, revoked_at, revocation_reason, promotional_offer_id, is_upgraded, refunded
                     FROM transactions, numbers WHERE transaction_id = $1
                     """, [coins.rawValue])
             }
@@ -76,8 +76,11 @@ import Testing
             // Levels: yearly 1, monthly 2, weekly 3.
             try await test.buy("club.weekly", by: ape)
             try await test.buy("gym.monthly", by: ape)
+            try await test.cancelSubscriptions(of: ape)
             try await test.buy("club.yearly", by: ape)
+            // The lower plan begins with the renewal.
             try await test.buy("club.monthly", by: ape)
+            try await test.store.changeClock { try $0.advance(by: 366 * Self.day) }
             try await test.cancelSubscriptions(of: ape)
             test.clock.milliseconds += 40 * Self.day
             let returned = try await test.buy("club.monthly", by: ape)

@@ -67,7 +67,7 @@ struct RealHistory: Sendable, CustomTestStringConvertible {
     func theStoreDerivesTheSamePeriods(_ history: RealHistory) async throws {
         let text = try #require(try Fixtures.data("app-receipts/\(history.receipt).b64"))
         let bytes = try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters))
-        let periods = try AppReceipt(Array(bytes)).inApp.filter { $0.expiresDate != nil }
+        let periods = try ReceiptContainer.parse(Array(bytes)).receipt.inApp.filter { $0.expiresDate != nil }
             .sorted { $0.purchaseDate < $1.purchaseDate }
         #expect(periods.count >= 2 && Set(periods.map(\.originalTransactionID)).count == 1)
         try await Backend.sqlite.withStore { test async throws in

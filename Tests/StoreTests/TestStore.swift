@@ -202,7 +202,7 @@ struct TestStore {
         try await database.read { connection in
             try connection.queryOne(
                 """
-                SELECT coalesce(sum(amount), 0) FROM refunds JOIN transactions USING (transaction_id)
+                SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM refunds JOIN transactions USING (transaction_id)
                 WHERE account_id = $1 AND reversed_at IS NOT NULL
                 """, [account.accountID.rawValue])?.int64(0) ?? 0
         }

@@ -96,8 +96,8 @@ struct StoreRouteTests {
 
     @Test func noTwoRoutesShareAMethodAndTemplate() {
         let lines = Set(Self.all.map { Self.published($0).line })
-        // The lists of unfinished transactions, items and subscriptions, and a visit, stand there twice, with and without
-        // a query.
+        // The lists of unfinished transactions, items and subscriptions, and a visit, stand there twice, with and
+        // without a query.
         #expect(lines.count == Self.all.count - 4)
     }
 

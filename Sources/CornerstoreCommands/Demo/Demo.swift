@@ -28,16 +28,18 @@ struct Demo: Sendable {
         teller.say(
             console.style.bold(
                 showsPages
-                    ? "Cornerstore: five sample apps, each on a page in a browser"
-                    : "Cornerstore: buying credits, filters, chapters, a magazine and songs from a store on this machine"
+                    ? "Cornerstore: six sample apps, each on a page in a browser"
+                    : "Cornerstore: buying credits, filters, chapters, issues, songs and a subscription from a store on this machine"
             ))
         teller.begin("The store and the merchant start")
         teller.explain(
             "The store has two environments, sandbox and production, each with its own keys under a new root. The merchant is the app's own server:"
         )
         let files = places.catalogs.map { URL(fileURLWithPath: $0.path).lastPathComponent }.joined(separator: " ")
-        let products = places.merchantProducts.lastPathComponent
-        teller.show("cornerstore serve \(files) --merchant-products \(products) --data \(places.data.path)")
+        let products = places.merchantProducts.map {
+            "--merchant-products \($0.deletingLastPathComponent().lastPathComponent)/\($0.lastPathComponent)"
+        }.joined(separator: " ")
+        teller.show("cornerstore serve \(files) \(products) --data \(places.data.path)")
         let application = try await Progress.during("Creating keys") { try await open() }
         let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
         let serving = ServiceGroup(
@@ -95,7 +97,7 @@ struct Demo: Sendable {
             controlPort: 0, sandboxPort: 0, productionPort: 0, storefrontPort: 0)
         // Log lines of the store would interrupt the output of the steps.
         return try await StoreAndMerchant.open(
-            configuration, merchant: MerchantSettings(port: 0, productsFiles: [places.merchantProducts]),
+            configuration, merchant: MerchantSettings(port: 0, productsFiles: places.merchantProducts),
             now: { Date() }, logger: ServeAction.logger(.error))
     }
 

@@ -7,13 +7,14 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Watch sample apps buy from a store on this machine, step by step.",
         discussion: """
-            The demo starts a store and a merchant on free ports and runs five sample apps against them:
+            The demo starts a store and a merchant on free ports and runs six sample apps against them:
 
             - Monkey Credits buys credits. The demo verifies the receipt and kills the app during a purchase.
             - Photo Filters sells a filter and restores it on a second device. The demo edits the files that the app keeps.
             - Book Chapters sells chapters as hosted content. The demo kills a download half-way.
             - Server Books sells magazine issues, which the merchant delivers.
             - Cross Promotion finds items of the store, and sells songs and another app on their pages.
+            - Magazine sells a subscription. A year passes in a second: renewals, a card that fails, an upgrade and a refund.
 
             With --web, the demo opens a console instead, and shows each app on a page in a browser, on which you buy yourself. An app that \
             you let crash is started again.

@@ -20,7 +20,10 @@ struct DemoPlaces: Sendable {
     var content: URL
     /// The folder of Server Books: its issues, and the merchant's first list of products.
     var serverBooks: URL
-    var merchantProducts: URL { serverBooks.appendingPathComponent("Merchant.yaml") }
+    /// The merchant's products of Magazine.
+    var plans: URL
+    /// The files of the merchant's products.
+    var merchantProducts: [URL] { [serverBooks.appendingPathComponent("Merchant.yaml"), plans] }
     /// This program.
     var ownProgram: URL
     /// The program openssl; nil when it is not installed.
@@ -61,8 +64,10 @@ struct DemoPlaces: Sendable {
         catalogs.append(CatalogFile(path: items.path, bundleID: nil))
         let book = starts.lazy.compactMap { Self.file(DemoSample.bookChapters.catalog, above: $0) }.first
         content = (book ?? own).deletingLastPathComponent().appendingPathComponent("Content", isDirectory: true)
-        let magazine = starts.lazy.compactMap { Self.file(DemoSample.serverBooks.catalog, above: $0) }.first
-        serverBooks = (magazine ?? own).deletingLastPathComponent()
+        let books = starts.lazy.compactMap { Self.file(DemoSample.serverBooks.catalog, above: $0) }.first
+        serverBooks = (books ?? own).deletingLastPathComponent()
+        let magazine = starts.lazy.compactMap { Self.file(DemoSample.magazine.catalog, above: $0) }.first
+        plans = (magazine ?? own).deletingLastPathComponent().appendingPathComponent("Merchant.yaml")
         ownProgram = try Self.ownProgram()
         openSSL = (Console.current.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").lazy
             .map { URL(fileURLWithPath: String($0), isDirectory: true).appendingPathComponent("openssl") }
@@ -112,6 +117,7 @@ enum DemoSample: String, CaseIterable, Sendable {
     case bookChapters = "book-chapters"
     case serverBooks = "server-books"
     case crossPromotion = "cross-promotion"
+    case magazine
 
     var bundleID: String {
         switch self {
@@ -120,6 +126,7 @@ enum DemoSample: String, CaseIterable, Sendable {
         case .bookChapters: "com.example.bookchapters"
         case .serverBooks: "com.example.serverbooks"
         case .crossPromotion: "com.example.crosspromotion"
+        case .magazine: "com.example.magazine"
         }
     }
 
@@ -131,6 +138,7 @@ enum DemoSample: String, CaseIterable, Sendable {
         case .bookChapters: "Examples/BookChapters/BookChapters.yaml"
         case .serverBooks: "Examples/ServerBooks/ServerBooks.yaml"
         case .crossPromotion: "Examples/CrossPromotion/CrossPromotion.yaml"
+        case .magazine: "Examples/Magazine/Magazine.yaml"
         }
     }
 }

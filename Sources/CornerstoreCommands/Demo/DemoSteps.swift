@@ -15,7 +15,8 @@ struct DemoSteps: Sendable {
     /// Photo Filters on another device of the same customer.
     let otherPhotos: DemoApp
     let books: DemoApp
-    let magazine: DemoApp
+    /// Server Books.
+    let bookStand: DemoApp
     let promotion: DemoApp
     let control: ControlClient
 
@@ -31,7 +32,7 @@ struct DemoSteps: Sendable {
         photos = try DemoApp(.photoFilters, places: places)
         otherPhotos = try DemoApp(.photoFilters, places: places, device: "second-device")
         books = try DemoApp(.bookChapters, places: places)
-        magazine = try DemoApp(
+        bookStand = try DemoApp(
             .serverBooks, places: places, variables: ["CORNERSTORE_USER_TOKEN_FILE": places.path("reader-token").path])
         promotion = try DemoApp(.crossPromotion, places: places)
         control = ControlClient(base: addresses.control, adminToken: nil)
@@ -65,6 +66,8 @@ struct DemoSteps: Sendable {
         try await showOtherApp()
         try await buySongs()
         try await reviewApp()
+        // The last, because they move the store's clock.
+        try await subscribeForAYear()
     }
 
     /// Hosts the content that the apps sell on their pages.

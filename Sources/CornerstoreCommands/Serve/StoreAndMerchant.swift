@@ -109,7 +109,7 @@ extension Addresses {
 }
 
 /// Runs a merchant as a service of a group.
-private struct MerchantService: Service {
+struct MerchantService: Service {
     let application: MerchantApplication
     let onReady: @Sendable (String) async -> Void
 

@@ -33,7 +33,11 @@ struct EvidenceDownloads {
     /// Whether a user may download with or redeem a purchase with which other users have downloaded.
     func admits(_ user: UserID, to plan: RedemptionPlan) throws -> Bool {
         if plan.purchase.names(user) { return true }
-        if try SubscriptionRow.find(of: plan, connection)?.userID == user { return true }
+        if plan.product.kind == .autoRenewableSubscription,
+            try SubscriptionRow.user(RedemptionKey.subscription(plan.purchase), connection) == user
+        {
+            return true
+        }
         var users = Set(
             try connection.query(
                 "SELECT user_id FROM evidence_downloads WHERE redemption_key = $1", [plan.key.text]

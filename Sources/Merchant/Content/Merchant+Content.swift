@@ -135,15 +135,24 @@ extension Merchant {
         _ plan: RedemptionPlan, _ user: UserID, _ policy: MerchantPolicy, at now: Int64, _ connection: Connection
     ) throws -> MerchantErrorCode? {
         var plan = plan
-        let subscription = try SubscriptionRow.find(of: plan, connection)
-        if let subscription { plan.learn(from: subscription, at: now) }
+        var subscription: SubscriptionRow?
+        if plan.product.kind == .autoRenewableSubscription {
+            let key = RedemptionKey.subscription(plan.purchase)
+            var row = try SubscriptionRow.find(key, connection) ?? SubscriptionRow(key: key)
+            row.facts.merge(plan.facts)
+            plan.learn(from: row.facts, policy, at: now)
+            if plan.obstacle == nil, let access = row.facts.access(through: plan.key), !access.isUsable(at: now) {
+                return access.revokedAt == nil ? .expired : .revoked
+            }
+            subscription = row
+        }
         if let obstacle = plan.obstacle { return obstacle }
-        let owner = try PurchaseOwner(of: plan.purchase, subscription, .user(user)) {
+        let owner = try PurchaseOwner(of: plan.purchase, plan.key, subscription, .user(user)) {
             try AccountToken.owner($0, connection)
         }
         guard owner == .user(user) else { return .alreadyRedeemed }
         if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "",
-            !(row.isBoughtAnew(by: plan.purchase)
+            !(row.isBoughtAnew(by: plan.purchase, plan.key)
                 && (plan.purchase.names(user) || row.hasAnotherName(than: plan.purchase)))
         {
             return .alreadyRedeemed

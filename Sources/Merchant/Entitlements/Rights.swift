@@ -5,7 +5,7 @@ import StoreWire
 /// The tables `entitlements` and `transferred_rights`. Each row of the first is one right from one source: a redemption
 /// or a subscription, by its key. The second has the users to whom a subscription's rights were transferred.
 enum Rights {
-    /// Grants a right or extends it. A later period restores a revoked right until the end of that period.
+    /// Grants a right from a purchase other than a subscription, or restores it.
     /// - Parameters:
     ///   - expiresAt: the end of the right; nil when it does not end.
     ///   - lifetime: the lifetime in milliseconds, instead of `expiresAt`.
@@ -29,9 +29,6 @@ enum Rights {
                 expires_at = CASE WHEN excluded.expires_at > entitlements.expires_at
                         OR entitlements.revoked_at IS NOT NULL AND excluded.starts_at > entitlements.starts_at
                     THEN excluded.expires_at ELSE entitlements.expires_at END,
-                grace_until = CASE WHEN excluded.expires_at > entitlements.expires_at
-                        OR entitlements.revoked_at IS NOT NULL AND excluded.starts_at > entitlements.starts_at
-                    THEN NULL ELSE entitlements.grace_until END,
                 revoked_at = CASE WHEN excluded.starts_at > entitlements.starts_at OR excluded.expires_at IS NULL
                     THEN NULL ELSE entitlements.revoked_at END
             """,
@@ -45,29 +42,16 @@ enum Rights {
             from: TimedRight.Position(boughtAt: purchase.purchasedAt, source: source))
     }
 
-    /// Revokes the rights that a user has from a source. Returns whether there were any.
-    /// - Parameter period: the revoked period. Rights that ended before it began and rights of later periods are not
-    ///   changed. Nil revokes all.
-    @discardableResult
+    /// Revokes the rights that a user has from a source.
     static func revoke(
-        of user: UserID, from source: String, period: VerifiedPurchase? = nil, at now: Int64,
-        _ settlement: Settlement, _ connection: Connection
-    ) throws -> Bool {
+        of user: UserID, from source: String, at now: Int64, _ settlement: Settlement, _ connection: Connection
+    ) throws {
         let changed = try connection.query(
             """
-            UPDATE entitlements SET revoked_at = $3
-            WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
-                AND (CAST($4 AS BIGINT) IS NULL OR coalesce(expires_at, $5) / 1000 > CAST($4 AS BIGINT)
-                    AND (starts_at / 1000 < CAST($4 AS BIGINT)
-                        OR starts_at / 1000 = CAST($4 AS BIGINT) AND product_id = CAST($6 AS TEXT)))
+            UPDATE entitlements SET revoked_at = $3 WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
             RETURNING kind, name, starts_at, lifetime
-            """,
-            [
-                user.rawValue, source, now, period.map { $0.purchasedAt / 1_000 }, Int64.max,
-                period?.productID.rawValue,
-            ])
+            """, [user.rawValue, source, now])
         try settle(changed, of: user, from: source, settlement)
-        return !changed.isEmpty
     }
 
     /// Schedules the new ends of those changed rights that have a lifetime.
@@ -81,32 +65,84 @@ enum Rights {
         }
     }
 
-    /// Restores revoked rights. Returns whether there were any.
-    /// - Parameter period: the restored period. Rights from other periods are not changed. Nil restores all.
-    @discardableResult
+    /// Restores revoked rights.
     static func reinstate(
-        of user: UserID, from source: String, period: VerifiedPurchase? = nil, _ settlement: Settlement,
-        _ connection: Connection
-    ) throws -> Bool {
+        of user: UserID, from source: String, _ settlement: Settlement, _ connection: Connection
+    ) throws {
         let changed = try connection.query(
             """
-            UPDATE entitlements SET revoked_at = NULL
-            WHERE user_id = $1 AND source = $2
-                AND (CAST($3 AS BIGINT) IS NULL
-                    OR starts_at / 1000 = CAST($3 AS BIGINT) AND product_id = CAST($4 AS TEXT))
+            UPDATE entitlements SET revoked_at = NULL WHERE user_id = $1 AND source = $2
             RETURNING kind, name, starts_at, lifetime
-            """,
-            [user.rawValue, source, period.map { $0.purchasedAt / 1_000 }, period?.productID.rawValue])
+            """, [user.rawValue, source])
         try settle(changed, of: user, from: source, settlement)
-        return !changed.isEmpty
     }
 
     // MARK: Rights of a subscription, whichever user has it
 
+    /// Grants rights from a subscription's periods, and applies what is known of the subscription to all of its rights.
+    static func follow(
+        _ subscription: SubscriptionRow, granting rights: [SubscriptionRight], _ connection: Connection
+    ) throws {
+        let rows = try connection.query(
+            """
+            SELECT user_id, kind, name, product_id, starts_at, expires_at, grace_until, revoked_at, granted_by
+            FROM entitlements WHERE source = $1 AND expires_at IS NOT NULL
+            """, [subscription.key]
+        ).map { row in
+            SubscriptionRight(
+                place: .init(user: UserID(try row.string(0)), kind: try row.string(1), name: try row.string(2)),
+                productID: ProductID(try row.string(3)), startsAt: try row.int64(4), expiresAt: try row.int64(5),
+                graceUntil: try row.optionalInt64(6), revokedAt: try row.optionalInt64(7),
+                grantedBy: try row.optionalString(8) ?? "")
+        }
+        let before = Dictionary(rows.map { ($0.place, $0) }, uniquingKeysWith: { $1 })
+        var after = before
+        for right in rights where after[right.place]?.isReplaced(by: right, subscription.facts) ?? true {
+            after[right.place] = right
+        }
+        for (place, right) in after.sorted(by: { $0.key < $1.key }) {
+            var right = right
+            right.follow(subscription.facts)
+            if right != before[place] { try write(right, from: subscription.key, connection) }
+        }
+    }
+
+    private static func write(
+        _ right: SubscriptionRight, from source: String, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at, grace_until,
+                revoked_at, granted_by)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            ON CONFLICT (user_id, kind, name, source) DO UPDATE SET product_id = excluded.product_id,
+                starts_at = excluded.starts_at, expires_at = excluded.expires_at, grace_until = excluded.grace_until,
+                revoked_at = excluded.revoked_at, granted_by = excluded.granted_by
+            """,
+            [
+                right.place.user.rawValue, right.place.kind, right.place.name, source, right.productID.rawValue,
+                right.startsAt, right.expiresAt, right.graceUntil, right.revokedAt, right.grantedBy,
+            ])
+    }
+
+    /// Whether a period grants a user rights at present.
+    /// - Parameters:
+    ///   - period: the period's redemption key.
+    ///   - isRevoked: whether to look for rights that a refund ended.
+    static func hasRights(
+        of period: RedemptionKey, _ user: UserID, from source: String, isRevoked: Bool, _ connection: Connection
+    ) throws -> Bool {
+        try connection.queryOne(
+            """
+            SELECT 1 FROM entitlements
+            WHERE user_id = $1 AND source = $2 AND granted_by = $3 AND revoked_at \(isRevoked ? "IS NOT NULL" : "IS NULL")
+            LIMIT 1
+            """, [user.rawValue, source, period.text]) != nil
+    }
+
     /// Copies the rights from a source to another user, unchanged, and revokes them for the first user.
     static func transfer(
-        _ source: String, from user: UserID, to other: UserID, at now: Int64, _ settlement: Settlement,
-        _ connection: Connection
+        _ source: String, from user: UserID, to other: UserID, at now: Int64, _ connection: Connection
     ) throws {
         try connection.execute(
             "INSERT INTO transferred_rights (source, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
@@ -121,44 +157,12 @@ enum Rights {
                 starts_at = excluded.starts_at, expires_at = excluded.expires_at, grace_until = excluded.grace_until,
                 revoked_at = excluded.revoked_at, lifetime = excluded.lifetime, granted_by = excluded.granted_by
             """, [user.rawValue, other.rawValue, source])
-        try revoke(of: user, from: source, at: now, settlement, connection)
-    }
-
-    /// Ends the rights of a plan that another plan has replaced.
-    static func endPlan(
-        _ productID: ProductID, from source: String, at moment: Int64, _ connection: Connection
-    ) throws {
+        // No period gives them to the first user any longer, whatever becomes known of the periods.
         try connection.execute(
             """
-            UPDATE entitlements SET expires_at = $3, grace_until = NULL
-            WHERE source = $1 AND expires_at IS NOT NULL AND product_id = $2 AND expires_at > $3
-            """,
-            [source, productID.rawValue, moment])
-    }
-
-    /// Extends the rights of a period to a later end. Users who only had an earlier period get no extension.
-    static func extend(
-        _ purchase: VerifiedPurchase, from source: String, to expiresAt: Int64, _ connection: Connection
-    ) throws {
-        try connection.execute(
-            """
-            UPDATE entitlements SET expires_at = $3
-            WHERE source = $1 AND expires_at IS NOT NULL AND product_id = $2 AND expires_at < $3
-                AND starts_at / 1000 >= $4
-            """,
-            [source, purchase.productID.rawValue, expiresAt, purchase.purchasedAt / 1_000])
-    }
-
-    /// Sets the end of the grace period for the rights of the current subscription period.
-    static func setGrace(
-        _ row: SubscriptionRow, from source: String, until graceUntil: Int64?, _ connection: Connection
-    ) throws {
-        try connection.execute(
-            """
-            UPDATE entitlements SET grace_until =
-                CASE WHEN product_id = $3 AND starts_at / 1000 >= $4 THEN CAST($2 AS BIGINT) END
-            WHERE source = $1 AND expires_at IS NOT NULL AND revoked_at IS NULL
-            """, [source, graceUntil, row.productID.rawValue, row.purchasedAt / 1_000])
+            UPDATE entitlements SET revoked_at = coalesce(revoked_at, $3), granted_by = ''
+            WHERE user_id = $1 AND source = $2
+            """, [user.rawValue, source, now])
     }
 
     /// Returns every right that a user has or had, at most 10,000.

@@ -57,8 +57,8 @@ struct StandingRight {
     /// the future is still in force.
     fileprivate func isGranted(at now: Int64, _ connection: Connection) throws -> Bool {
         if let revokedAt, revokedAt <= now { return true }
-        if let subscription = try SubscriptionRow.find(source, connection) {
-            return try isGranted(by: subscription, connection)
+        if let subscriber = try SubscriptionRow.user(source, connection) {
+            return try isGranted(to: subscriber, connection)
         }
         return try RedemptionKey(text: source).places(RedemptionKey.mostPlaces).contains { place in
             guard let row = try RedemptionRow.find(place, connection) else { return false }
@@ -67,11 +67,11 @@ struct StandingRight {
         }
     }
 
-    private func isGranted(by subscription: SubscriptionRow, _ connection: Connection) throws -> Bool {
+    private func isGranted(to subscriber: UserID, _ connection: Connection) throws -> Bool {
         guard expiresAt != nil, lifetime == nil, let grantedBy else { return false }
         // An earlier program did not record the period that gave the right.
         if grantedBy.isEmpty {
-            return try subscription.userID == chain.user
+            return try subscriber == chain.user
                 || Rights.isTransferred(source, to: chain.user, connection)
                 || RedemptionRow.hasPeriod(of: source, chain.user, connection)
         }
@@ -80,7 +80,7 @@ struct StandingRight {
             try RedemptionRow.find($0, connection)
         }
         guard redemptions.contains(where: { isAmong($0.grants) }) else { return false }
-        if subscription.userID == chain.user || redemptions.contains(where: { $0.userID == chain.user }) { return true }
+        if subscriber == chain.user || redemptions.contains(where: { $0.userID == chain.user }) { return true }
         return try Rights.isTransferred(source, to: chain.user, connection)
     }
 

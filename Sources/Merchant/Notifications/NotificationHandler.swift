@@ -32,74 +32,76 @@ struct NotificationHandler {
 
     private func perform() throws -> Bool {
         switch notification.type {
-        case "SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE":
-            try redeemForOwner()
-            try setStatus(grace: .some(nil))
-        case "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF":
-            try redeemForOwner()
-            // A plan that was chosen for the next period is not paid yet.
-            let isPaid = ["UPGRADE", "INITIAL_BUY", "RESUBSCRIBE"].contains(notification.subtype)
-            try setStatus(grace: isPaid ? .some(nil) : nil)
-        case "RENEWAL_EXTENDED":
-            try extend()
-            try redeemForOwner()
-        case "DID_CHANGE_RENEWAL_STATUS": try setStatus(grace: nil)
-        case "DID_FAIL_TO_RENEW":
-            let grace = notification.subtype == "GRACE_PERIOD" ? notification.renewal?.graceUntil : nil
-            try setStatus(grace: .some(grace))
-        case "GRACE_PERIOD_EXPIRED", "EXPIRED": try setStatus(grace: .some(nil))
-        case "REFUND", "REVOKE": try revocation().revoke()
-        case "REFUND_REVERSED": try revocation().reinstate()
+        case "REFUND", "REVOKE":
+            try recordRefund(isReversal: false)
+            try revocation().revoke()
+            if try known.map({ !$0.facts.isRefunded(try knownKey()) }) ?? false { try redeemIfNew() }
+        case "REFUND_REVERSED":
+            try recordRefund(isReversal: true)
+            try revocation().reinstate()
+            // The purchase may have arrived while it was refunded.
+            try redeemIfNew()
+        case "SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE", "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF",
+            "RENEWAL_EXTENDED":
+            try applyNews { try redeemForOwner() }
+        case "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "EXPIRED":
+            // The news of the transaction's purchase may come later.
+            try applyNews { try redeemIfNew() }
         default: return false
         }
         return true
     }
 
+    private func applyNews(_ redeem: () throws -> Void) throws {
+        let statedAt = try known?.facts.statedAt ?? 0
+        try redeem()
+        if notification.signedAt >= statedAt || notification.type == "RENEWAL_EXTENDED" { try tellUser() }
+    }
+
+    /// The subscription of the purchase; nil when the purchase has none or it is not known.
+    private var known: SubscriptionRow? {
+        get throws {
+            guard kind == .autoRenewableSubscription else { return nil }
+            return try settlement.subscription(subscriptionKey, connection)
+        }
+    }
+
     // MARK: Purchases
 
-    /// Redeems the purchase for its owner. Without a known owner, the purchase waits until an app redeems it.
+    private var redeemer: Redeemer {
+        Redeemer(policy: policy, now: now, events: events, settlement: settlement, connection: connection)
+    }
+
+    /// Redeems the purchase for its owner, with the news. Without a known owner, the purchase waits until an app
+    /// redeems it.
     private func redeemForOwner() throws {
-        guard let item else { return }
-        _ = try Redeemer(policy: policy, now: now, events: events, settlement: settlement, connection: connection)
-            .redeem([item], for: .store)
+        guard case .plan(var plan) = item else { return try recordNews() }
+        plan.statement = RenewalStatement(notification)
+        _ = try redeemer.redeem([.plan(plan)], for: .store)
     }
 
-    private func extend() throws {
-        guard let expiresAt = purchase.expiresAt else { return }
-        guard let row = try SubscriptionRow.find(subscriptionKey, connection) else {
-            // An app may redeem an older receipt of the subscription later.
-            return try SubscriptionRow.insert(
-                subscriptionKey, purchase, period: RedemptionKey(purchase, .period), expiresAt: expiresAt,
-                for: UserID(""), connection)
-        }
-        // Another plan may have replaced the extended one.
-        if !row.isAfter(purchase) {
-            settlement.afterPostings {
-                try Rights.extend(purchase, from: subscriptionKey, to: expiresAt, connection)
-            }
-        }
-        try SubscriptionRow.extend(subscriptionKey, purchase, to: expiresAt, connection)
-        guard !row.userID.rawValue.isEmpty else { return }
-        try events.write(
-            .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),
-            connection)
+    /// Redeems the purchase for its owner, unless somebody has redeemed it, and records the news.
+    private func redeemIfNew() throws {
+        let isRedeemed = try RedemptionRow.find(try knownKey().text, connection).map { $0.userID != "" } ?? false
+        try isRedeemed ? recordNews() : redeemForOwner()
     }
 
-    /// Records the subscription's state, unless a newer notification or a later period is known.
-    /// - Parameter grace: the end of the grace period; nil to leave it unchanged.
-    private func setStatus(grace: Int64??) throws {
-        guard let row = try SubscriptionRow.find(subscriptionKey, connection),
-            notification.signedAt >= row.statusSignedAt, !row.isAfter(purchase)
-        else { return }
-        let graceUntil = grace ?? row.graceUntil
-        try SubscriptionRow.setStatus(
-            subscriptionKey, notification.renewal, graceUntil: graceUntil, signedAt: notification.signedAt, connection)
-        guard !row.userID.rawValue.isEmpty else { return }
-        if grace != nil {
-            settlement.afterPostings {
-                try Rights.setGrace(row, from: subscriptionKey, until: graceUntil, connection)
-            }
-        }
+    private func recordNews() throws {
+        guard kind == .autoRenewableSubscription else { return }
+        try redeemer.record(
+            Subscription(purchase, try knownKey(), RenewalStatement(notification)), about: purchase)
+    }
+
+    private func recordRefund(isReversal: Bool) throws {
+        guard kind == .autoRenewableSubscription else { return }
+        let facts = Subscription(
+            refundOf: purchase, try knownKey(), isReversal: isReversal, signedAt: notification.signedAt)
+        try redeemer.record(facts, about: purchase)
+    }
+
+    /// Writes an event for the subscription's user, unless a later period is known.
+    private func tellUser() throws {
+        guard let row = try known, !row.userID.rawValue.isEmpty, !row.isAfter(try knownKey()) else { return }
         try events.write(
             .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),
             connection)

@@ -36,7 +36,8 @@ extension Merchant {
         guard (try? Self.checkName(user.rawValue)) != nil, let catalog = productsInMemory(at: now),
             let evidence = try? verifier.verifyAtOnce(evidence), !evidence.purchases.isEmpty,
             evidence.purchases.allSatisfy({ catalog.entry($0.bundleID, $0.productID) != nil }),
-            let items = try? plans(evidence.purchases, catalog, at: now), items.count <= Self.largestTransaction
+            let items = try? plans(evidence.purchases, evidence.renewals, catalog, at: now),
+            items.count <= Self.largestTransaction
         else { return false }
         commit(.redemption, redemption(of: items, for: user, at: now)) { result in
             completion(result.flatMap { answer in Result { try Self.unlessRefused(answer) } })
@@ -50,7 +51,7 @@ extension Merchant {
         try Self.checkName(user.rawValue)
         guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
         let now = self.now()
-        let items = try await plans(evidence.purchases, at: now)
+        let items = try await plans(evidence.purchases, evidence.renewals, at: now)
         var answer = RedemptionAnswer(redeemed: [], refused: [])
         for start in stride(from: 0, to: items.count, by: Self.largestTransaction) {
             let part = Array(items[start..<min(start + Self.largestTransaction, items.count)])
@@ -85,26 +86,40 @@ extension Merchant {
     }
 
     /// Combines each purchase with its product, before the database transaction.
-    func plans(_ purchases: [VerifiedPurchase], at now: Int64) async throws -> [RedemptionItem] {
+    /// - Parameter renewals: ``VerifiedEvidence/renewals``.
+    func plans(
+        _ purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement] = [:], at now: Int64
+    ) async throws -> [RedemptionItem] {
         var catalog = try await products(at: now)
         if purchases.contains(where: { catalog.entry($0.bundleID, $0.productID) == nil }) {
             // Another process may have added the product a moment ago.
             catalog = try await reloadProducts(at: now)
         }
-        return try plans(purchases, catalog, at: now)
+        return try plans(purchases, renewals, catalog, at: now)
     }
 
     private func plans(
-        _ purchases: [VerifiedPurchase], _ catalog: ProductCatalog, at now: Int64
+        _ purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement], _ catalog: ProductCatalog,
+        at now: Int64
     ) throws -> [RedemptionItem] {
         // Oldest first, so that a plan that was replaced is ended before its replacement is granted.
-        try purchases.sorted {
+        let sorted = purchases.sorted {
             ($0.purchasedAt, $0.periodNumber ?? 0) < ($1.purchasedAt, $1.periodNumber ?? 0)
-        }.map { purchase in
+        }
+        let newest =
+            renewals.isEmpty
+            ? [:]
+            : Dictionary(
+                sorted.map { ($0.originalTransactionID, $0.transactionID) }, uniquingKeysWith: { $1 })
+        return try sorted.map { purchase in
             guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
                 return .unknown(purchase)
             }
-            let plan = try RedemptionPlan(purchase, entry, policy, at: now)
+            var plan = try RedemptionPlan(purchase, entry, policy, at: now)
+            // The store states the renewal of a subscription after its newest period.
+            if newest[purchase.originalTransactionID] == purchase.transactionID {
+                plan.statement = renewals[purchase.originalTransactionID]
+            }
             if plan.obstacle == .wrongKind { kindMismatches.report(purchase, listed: plan.product.kind, at: now) }
             return .plan(plan)
         }

@@ -23,13 +23,14 @@ enum PurchaseOwner: Equatable {
     /// store reports belongs to the subscription's user. If the subscription has none or was bought anew, it belongs to
     /// the user named by the account token.
     /// - Parameters:
+    ///   - key: the purchase's redemption key.
     ///   - subscription: the purchase's subscription, if it is known.
     ///   - named: returns the user who registered an account token; nil when nobody has.
     init(
-        of purchase: VerifiedPurchase, _ subscription: SubscriptionRow?, _ claimant: Claimant,
+        of purchase: VerifiedPurchase, _ key: RedemptionKey, _ subscription: SubscriptionRow?, _ claimant: Claimant,
         named: (String) throws -> UserID?
     ) rethrows {
-        let isBoughtAnew = subscription?.isBoughtAnew(by: purchase) ?? false
+        let isBoughtAnew = subscription?.isBoughtAnew(by: purchase, key) ?? false
         switch claimant {
         case .user(let user):
             guard subscription?.userID != user || isBoughtAnew, let token = purchase.accountToken,

@@ -56,8 +56,11 @@ struct Redeemer {
     }
 
     private func redeem(_ plan: RedemptionPlan, for claimant: Claimant) throws -> Outcome {
-        let known = try SubscriptionRow.find(of: plan, connection)
-        let owner = try PurchaseOwner(of: plan.purchase, known, claimant) { try AccountToken.owner($0, connection) }
+        var plan = plan
+        let known = try record(&plan)
+        let owner = try PurchaseOwner(of: plan.purchase, plan.key, known, claimant) {
+            try AccountToken.owner($0, connection)
+        }
         switch (owner, claimant) {
         case (.user(let owner), .user(let user)): return try redeem(plan, known, ownedBy: owner, askedBy: user)
         case (.user(let owner), .store): return try redeem(plan, known, ownedBy: owner, askedBy: owner)
@@ -68,21 +71,52 @@ struct Redeemer {
         }
     }
 
+    /// Adds the facts that a purchase proves to its subscription, and the subscription's to the plan.
+    /// - Returns: the subscription; nil for a purchase of another kind.
+    private func record(_ plan: inout RedemptionPlan) throws -> SubscriptionRow? {
+        guard plan.product.kind == .autoRenewableSubscription else { return nil }
+        let row = try record(plan.facts, about: plan.purchase)
+        if let row { plan.learn(from: row.facts, policy, at: now) }
+        return row
+    }
+
+    /// Adds facts to a subscription. Takes back the credits of periods that another plan replaced before their end.
+    /// - Parameter purchase: a purchase of the subscription.
+    /// - Returns: the subscription; nil when nothing is known of it.
+    @discardableResult
+    func record(_ facts: Subscription, about purchase: VerifiedPurchase) throws -> SubscriptionRow? {
+        let key = RedemptionKey.subscription(purchase)
+        let known = try settlement.subscription(key, connection)
+        var row = known ?? SubscriptionRow(key: key)
+        row.facts.merge(facts)
+        guard row.facts != known?.facts, row.facts.periods != [] else { return known }
+        try settlement.keep(row, connection)
+        let before = known?.facts.replacements ?? []
+        for replacement in row.facts.replacements where !before.contains(replacement) {
+            try revocation(purchase, replacement.key, .autoRenewableSubscription).supersede(replacement)
+        }
+        return row
+    }
+
     /// Redeems one purchase for its owner.
     /// - Parameters:
-    ///   - known: the subscription's row, if there is one.
+    ///   - known: the subscription with this purchase; nil for a purchase of another kind.
     ///   - user: the user who sent the request.
     private func redeem(
         _ plan: RedemptionPlan, _ known: SubscriptionRow?, ownedBy owner: UserID, askedBy user: UserID
     ) throws -> Outcome {
-        var plan = plan
-        if let known { plan.learn(from: known, at: now) }
         if let obstacle = plan.obstacle {
             if plan.isRefund { try revocation(plan.purchase, plan.key, plan.product.kind).revoke() }
-            if plan.product.kind == .autoRenewableSubscription { try recordEndedPeriod(plan, known, owner, obstacle) }
+            // A plan that is over may have been bought by another user, who also gets the later periods.
+            if obstacle == .expired, var known, !known.facts.isRefunded(plan.key) {
+                try handOver(plan, &known, to: owner)
+                known.decide(by: plan.key)
+                try settlement.keep(known, connection)
+            }
             return try answerAgain(plan, owner, user, obstacle)
         }
         if plan.product.kind == .autoRenewableSubscription {
+            guard let known else { return .refused(.malformedReceipt) }
             // A refunded period does not decide who owns the subscription.
             let period = try RedemptionRow.find(plan.key.text, connection)
             if period?.state == .revoked { return .refused(.revoked) }
@@ -132,65 +166,6 @@ struct Redeemer {
             events: events, settlement: settlement, connection: connection)
     }
 
-    /// Updates the subscription from a period that has ended.
-    private func recordEndedPeriod(
-        _ plan: RedemptionPlan, _ known: SubscriptionRow?, _ owner: UserID, _ obstacle: MerchantErrorCode
-    ) throws {
-        guard let expiresAt = plan.expiresAt else { return }
-        let purchase = plan.purchase
-        if obstacle == .expired, let known,
-            try RedemptionRow.find(plan.key.text, connection)?.state != .revoked,
-            // The user who bought the subscription anew also gets the later periods. A plan replaced another one even
-            // if it has ended itself.
-            try handOver(purchase, known, to: owner) || known.isReplaced(by: purchase)
-        {
-            try advance(plan, known, expiresAt)
-        }
-        if purchase.isUpgraded == true {
-            try supersede(
-                plan.key, purchase, from: purchase.purchasedAt, to: expiresAt,
-                at: purchase.revokedAt ?? purchase.signedAt)
-        }
-    }
-
-    /// Records a newer period. The rights of another plan, for every user who has them, end when the new plan begins.
-    /// Takes back the credits of a period that it replaces before that period's end.
-    private func advance(_ plan: RedemptionPlan, _ row: SubscriptionRow, _ expiresAt: Int64) throws {
-        let purchase = plan.purchase
-        guard row.isAdvanced(by: purchase) else { return }
-        let key = RedemptionKey.subscription(purchase)
-        if purchase.productID != row.productID {
-            settlement.afterPostings {
-                try Rights.endPlan(row.productID, from: key, at: purchase.purchasedAt, connection)
-            }
-        }
-        if !row.isRecorded(purchase, expiresAt: expiresAt) {
-            try SubscriptionRow.advance(key, purchase, period: plan.key, expiresAt: expiresAt, connection)
-        }
-        if row.isReplaced(by: purchase), let period = row.periodKey {
-            try supersede(
-                RedemptionKey(text: period), purchase, from: row.purchasedAt, to: row.expiresAt,
-                at: purchase.purchasedAt)
-        }
-    }
-
-    /// Takes back the credits of a period that another plan has replaced.
-    /// - Parameters:
-    ///   - period: the period's redemption key.
-    ///   - purchase: any purchase of the subscription.
-    ///   - moment: the start of the other plan, or a later time.
-    private func supersede(
-        _ period: RedemptionKey, _ purchase: VerifiedPurchase, from start: Int64, to end: Int64, at moment: Int64
-    ) throws {
-        let share: Share
-        switch policy.superseded {
-        case .keep: return
-        case .takeBack: share = .all
-        case .prorate: share = Share(part: end - moment, whole: end - start)
-        }
-        try revocation(purchase, period, .autoRenewableSubscription).supersede(share, at: moment)
-    }
-
     /// Repeats the answer of an ended purchase to the user who redeemed it in time, and refuses it to others.
     private func answerAgain(
         _ plan: RedemptionPlan, _ owner: UserID, _ user: UserID, _ obstacle: MerchantErrorCode
@@ -218,6 +193,7 @@ struct Redeemer {
             case .entitlement, .content: giveRight(grant, plan, to: owner)
             }
         }
+        if plan.product.kind == .autoRenewableSubscription { try takeBackReplaced(plan) }
         try events.write(.redeemed(plan, owner), connection)
         return .redeemed(
             plan.answer(
@@ -225,16 +201,31 @@ struct Redeemer {
                 wentToNamedOwner: owner != user))
     }
 
+    /// Takes back credits of a period that another plan had replaced before the merchant received the period.
+    private func takeBackReplaced(_ plan: RedemptionPlan) throws {
+        let key = RedemptionKey.subscription(plan.purchase)
+        guard let replacement = try settlement.subscription(key, connection)?.facts.replacement(of: plan.key) else {
+            return
+        }
+        try revocation(plan.purchase, plan.key, plan.product.kind).supersede(replacement)
+    }
+
     private func giveRight(_ grant: ProductGrant, _ plan: RedemptionPlan, to owner: UserID) {
         guard let right = Right(grant) else { return }
-        let isSubscription = plan.product.kind == .autoRenewableSubscription
+        if plan.product.kind == .autoRenewableSubscription {
+            guard let expiresAt = plan.expiresAt else { return }
+            return settlement.give(
+                SubscriptionRight(
+                    place: .init(user: owner, kind: right.kind, name: right.name), productID: plan.purchase.productID,
+                    startsAt: plan.purchase.purchasedAt, expiresAt: expiresAt, grantedBy: plan.key.text),
+                from: RedemptionKey.subscription(plan.purchase))
+        }
         var lifetime: Int64?
         if case .entitlement(_, let seconds?) = grant { lifetime = seconds * 1_000 }
         settlement.afterPostings { [lifetime, settlement, connection] in
             try Rights.give(
-                right, to: owner,
-                from: isSubscription ? RedemptionKey.subscription(plan.purchase) : plan.key.text, plan.purchase,
-                expiresAt: plan.expiresAt, lifetime: lifetime, grantedBy: plan.key.text, settlement, connection)
+                right, to: owner, from: plan.key.text, plan.purchase, expiresAt: plan.expiresAt, lifetime: lifetime,
+                grantedBy: plan.key.text, settlement, connection)
         }
     }
 
@@ -248,75 +239,56 @@ struct Redeemer {
         case refused(MerchantErrorCode)
     }
 
-    /// Records the subscription for the owner, or finds that another user has it.
-    /// - Parameter row: the subscription's row, if there is one.
+    /// Assigns the subscription to the owner, or finds that another user has it.
     private func enterSubscription(
-        _ plan: RedemptionPlan, _ row: SubscriptionRow?, _ owner: UserID
+        _ plan: RedemptionPlan, _ known: SubscriptionRow, _ owner: UserID
     ) throws -> Subscriber {
-        let key = RedemptionKey.subscription(plan.purchase)
-        guard let expiresAt = plan.expiresAt else { return .refused(.malformedReceipt) }
-        guard let row else {
-            try SubscriptionRow.insert(
-                key, plan.purchase, period: plan.key, expiresAt: expiresAt, for: owner, connection)
-            return .own
-        }
-        var subscriber = Subscriber.own
-        let isHandedOver = try handOver(plan.purchase, row, to: owner)
-        switch row.userID {
+        var (row, subscriber) = (known, Subscriber.own)
+        switch known.userID {
         case owner: break
         case "":
             // An earlier period does not decide who owns the current one.
-            if row.isBefore(plan.purchase) || row.isPeriod(of: plan.purchase) {
-                try SubscriptionRow.claim(key, for: owner, connection)
-            }
-        case _ where isHandedOver: break
-        default:
+            if !row.isAfter(plan.key) { row.userID = owner }
+        case _ where try handOver(plan, &row, to: owner): break
+        case let user:
             switch policy.conflict {
             case .refuse: return .refused(.alreadyRedeemed)
             case .family: subscriber = .guest(members: policy.members)
             case .transfer:
-                settlement.afterPostings {
-                    try Rights.transfer(key, from: row.userID, to: owner, at: now, settlement, connection)
+                settlement.afterPostings { [now, connection] in
+                    try Rights.transfer(known.key, from: user, to: owner, at: now, connection)
                 }
-                try setUser(key, from: row.userID, to: owner)
+                row.userID = owner
+                try events.write(.transferred(known.key, from: user, to: owner), connection)
             }
         }
-        try advance(plan, row, expiresAt)
-        // The store may have extended a known period.
-        if row.isPeriod(of: plan.purchase), expiresAt > row.expiresAt {
-            settlement.afterPostings { try Rights.extend(plan.purchase, from: key, to: expiresAt, connection) }
-        }
+        row.decide(by: plan.key)
+        try settlement.keep(row, connection)
         return subscriber
     }
 
     /// Unassigns a subscription that was bought anew with the token of an unknown user. It belongs to nobody, renewals
     /// included, until that user redeems it.
-    private func unassign(_ plan: RedemptionPlan, _ row: SubscriptionRow) throws {
-        guard plan.obstacle == nil || plan.obstacle == .expired, let expiresAt = plan.expiresAt,
-            try RedemptionRow.find(plan.key.text, connection)?.state != .revoked
-        else { return }
-        let key = RedemptionKey.subscription(plan.purchase)
-        settlement.afterPostings { try Rights.setGrace(row, from: key, until: nil, connection) }
-        try SubscriptionRow.transfer(key, to: "", connection)
-        try advance(plan, row, expiresAt)
+    private func unassign(_ plan: RedemptionPlan, _ known: SubscriptionRow) throws {
+        guard plan.obstacle == nil || plan.obstacle == .expired, !known.facts.isRefunded(plan.key) else { return }
+        var row = known
+        row.userID = ""
+        row.decide(by: plan.key)
+        try settlement.keep(row, connection)
     }
 
     /// Assigns a subscription that was bought anew to the user named by the new purchase, otherwise to the first user
     /// who redeems it. Returns false when the subscription was not bought anew. Rights from before end as they would
     /// have ended.
-    private func handOver(_ purchase: VerifiedPurchase, _ row: SubscriptionRow, to owner: UserID) throws -> Bool {
-        guard row.userID != "", row.userID != owner, row.isBoughtAnew(by: purchase),
+    @discardableResult
+    private func handOver(_ plan: RedemptionPlan, _ row: inout SubscriptionRow, to owner: UserID) throws -> Bool {
+        let (user, purchase) = (row.userID, plan.purchase)
+        guard user != "", user != owner, row.isBoughtAnew(by: purchase, plan.key),
             purchase.names(owner) || row.hasAnotherName(than: purchase)
         else { return false }
-        let key = RedemptionKey.subscription(purchase)
-        settlement.afterPostings { try Rights.setGrace(row, from: key, until: nil, connection) }
-        try setUser(key, from: row.userID, to: owner)
+        row.userID = owner
+        try events.write(.transferred(row.key, from: user, to: owner), connection)
         return true
-    }
-
-    private func setUser(_ key: String, from user: UserID, to owner: UserID) throws {
-        try SubscriptionRow.transfer(key, to: owner, connection)
-        try events.write(.transferred(key, from: user, to: owner), connection)
     }
 
     // MARK: Conflicts

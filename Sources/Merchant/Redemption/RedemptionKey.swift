@@ -61,6 +61,19 @@ struct RedemptionKey: Hashable, Sendable {
         scope(purchase) + "s/" + purchase.originalTransactionID
     }
 
+    /// The beginning of the keys of a subscription's periods.
+    /// - Parameter subscription: the subscription's key.
+    static func periods(of subscription: String) -> String {
+        let parts = subscription.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+        return parts.prefix(3).joined(separator: "/") + "/p/" + (parts.last ?? "") + "/"
+    }
+
+    /// Creates the key of a period without a number.
+    /// - Parameter subscription: the subscription's key.
+    init(startingAt date: Int64, of subscription: String) {
+        text = Self.periods(of: subscription) + "d\(date / 1_000)"
+    }
+
     /// The environment of a purchase or subscription, read from its key.
     static func environment(of key: String) -> StoreEnvironment {
         key.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst().first == "S"

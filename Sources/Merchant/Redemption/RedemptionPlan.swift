@@ -19,6 +19,8 @@ struct RedemptionPlan: Sendable {
     var expiresAt: Int64?
     /// The reason why the purchase grants nothing, unless it was redeemed before.
     var obstacle: MerchantErrorCode?
+    /// What the store says with the purchase about the subscription's renewal; nil for nothing.
+    var statement: RenewalStatement?
 
     /// Creates the plan of a purchase.
     /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity exceeds the limit.
@@ -72,12 +74,24 @@ struct RedemptionPlan: Sendable {
         product.kind == .autoRenewableSubscription ? RedemptionKey.subscription(purchase) : key.text
     }
 
-    /// Applies the known state of the subscription: the period may have been extended, or another plan may have
-    /// replaced it.
-    mutating func learn(from row: SubscriptionRow, at now: Int64) {
-        expiresAt = expiresAt.map { row.end(of: purchase, $0) }
-        if obstacle == .expired, purchase.isUpgraded != true, let expiresAt, expiresAt > now { obstacle = nil }
-        if obstacle == nil, row.hasReplaced(purchase) { obstacle = .expired }
+    /// What the purchase proves about its subscription; empty for other kinds of products.
+    var facts: Subscription {
+        // With the wrong kind, the key of the period is wrong too.
+        product.kind == .autoRenewableSubscription && obstacle != .wrongKind
+            ? Subscription(purchase, key, statement) : Subscription()
+    }
+
+    /// Applies what is known of the subscription: the store may have extended the period or may grant a grace period
+    /// after it, or another plan may have replaced the period.
+    mutating func learn(from facts: Subscription, _ policy: MerchantPolicy, at now: Int64) {
+        guard let period = facts[key] else { return }
+        expiresAt = period.expiresAt
+        // The store has reversed the refund that the evidence states.
+        if obstacle == .revoked, isRefund, !facts.isRefunded(key) { obstacle = .expired }
+        let end = max(period.expiresAt, facts.access(through: key)?.graceUntil ?? .min)
+        if obstacle == .expired, purchase.isUpgraded != true, end > now { obstacle = nil }
+        // All credits of the period would be taken back at once.
+        if obstacle == nil, policy.superseded == .takeBack, facts.hasSuccessor(key) { obstacle = .expired }
     }
 
     /// Whether the evidence proves a refund. For a subscription, a receipt has the same date (`cancellation_date`)

@@ -42,6 +42,30 @@ extension RedemptionRow {
         for index in takenBack.indices where takenBack[index].cause == nil { takenBack[index].cause = cause }
     }
 
+    /// Returns the periods of a subscription as an earlier program knew them: those that were redeemed or refunded.
+    /// - Parameter key: the subscription's key.
+    static func periods(of key: String, _ connection: Connection) throws -> [Subscription.Period] {
+        let start = RedemptionKey.periods(of: key)
+        return try connection.query(
+            """
+            SELECT redemption_key, product_id, purchased_at, expires_at, state, state_signed_at, superseded_at
+            FROM redemptions WHERE redemption_key >= $1 AND redemption_key < $2
+            """, [start, String(start.dropLast()) + "0"]
+        ).compactMap { row in
+            let (key, signedAt) = (try row.string(0), try row.int64(5))
+            guard let expiresAt = try row.optionalInt64(3), !key.dropFirst(start.count).contains("#") else {
+                return nil
+            }
+            let isRevoked = try row.string(4) == State.revoked.rawValue
+            return Subscription.Period(
+                key: RedemptionKey(text: key), productID: ProductID(try row.string(1)), purchasedAt: try row.int64(2),
+                expiresAt: expiresAt, upgradedAt: try row.optionalInt64(6),
+                // The state counts against every statement that was signed before it.
+                refund: isRevoked
+                    ? .init(value: signedAt, signedAt: signedAt) : .init(value: nil, signedAt: signedAt - 1))
+        }
+    }
+
     // MARK: Lists
 
     private static let recordColumns = """

@@ -27,7 +27,7 @@ struct Revocation {
     /// Evidence that does not state the refunded share, such as a receipt, counts as a full refund. When the store
     /// states the share later, the excess is returned.
     func revoke() throws {
-        try eachPlace(orRemember: .revoked) { row in
+        try eachPlace(orRemember: try stands(since: .min) ? .revoked : .open) { row in
             var row = row
             if row.state == .revoked {
                 guard signedAt >= row.stateSignedAt || statesShare(of: row) else { return }
@@ -36,7 +36,7 @@ struct Revocation {
                 guard let share = purchase.revokedShare else { return }
                 let isCorrected = try correctToRefund(&row)
                 tell(of: try takeCredits(row, .percentage(share), .refund, isCorrected: isCorrected), row, "refund")
-            } else if signedAt >= row.stateSignedAt {
+            } else if try stands(since: row.stateSignedAt) {
                 let isCorrected = try correctToRefund(&row)
                 try revoke(row, isCorrected: isCorrected)
             } else if row.state == .granted, try correctToRefund(&row) {
@@ -46,6 +46,27 @@ struct Revocation {
                 tell(of: try giveBack(row, row.takenBack), row, "superseded")
             }
         }
+    }
+
+    /// What is known of the purchase's subscription; nil for other kinds.
+    private var facts: Subscription? {
+        get throws {
+            guard kind == .autoRenewableSubscription else { return nil }
+            return try settlement.subscription(subscriptionKey, connection)?.facts
+        }
+    }
+
+    /// Whether the purchase counts as refunded after this statement about a refund. For a subscription, all known
+    /// statements decide; otherwise this one does unless a later one is known.
+    private func stands(since otherSignedAt: Int64) throws -> Bool {
+        if let facts = try facts, facts[key] != nil { return facts.isRefunded(key) }
+        return signedAt >= otherSignedAt
+    }
+
+    /// Whether the purchase counts as not refunded after this statement about a reversal.
+    private func isReversed(since otherSignedAt: Int64) throws -> Bool {
+        if let facts = try facts, facts[key] != nil { return !facts.isRefunded(key) }
+        return signedAt >= otherSignedAt
     }
 
     /// Whether this statement has the share of a refund that was recorded without one. It may have been signed before
@@ -59,8 +80,8 @@ struct Revocation {
     /// began. All credits taken then belong to the refund.
     /// - Returns: whether the period was corrected.
     private func correctToRefund(_ row: inout RedemptionRow) throws -> Bool {
-        guard let supersededAt = row.supersededAt, let revokedAt = purchase.revokedAt, revokedAt <= supersededAt,
-            purchase.isUpgraded != true
+        guard row.supersededAt != nil, let facts = try facts, facts[key]?.refundedAt != nil,
+            facts.replacement(of: key) == nil
         else { return false }
         let before = row.takenBack
         row.supersededAt = nil
@@ -70,14 +91,20 @@ struct Revocation {
         return true
     }
 
-    /// Takes back the credits of a subscription period that another plan has replaced. The rights end with the plan.
-    /// - Parameters:
-    ///   - share: the share of the credits to take.
-    ///   - moment: the start of the other plan, or the earliest known time after it.
-    func supersede(_ share: Share, at moment: Int64) throws {
+    /// Takes back the credits of a subscription period that another plan has replaced, by policy. The rights end with
+    /// the plan.
+    func supersede(_ replacement: Subscription.Replacement) throws {
+        let (start, end, moment) = (replacement.start, replacement.end, replacement.moment)
+        let share: Share
+        switch policy.superseded {
+        case .keep: return
+        case .takeBack: share = .all
+        case .prorate: share = Share(part: end - moment, whole: end - start)
+        }
         for place in key.places(RedemptionKey.mostPlaces) {
-            guard let row = try RedemptionRow.find(place, connection), row.state != .open,
-                row.supersededAt == nil || policy.superseded == .prorate
+            // A period without a user has no credits yet. They are taken back when it is granted.
+            guard let row = try RedemptionRow.find(place, connection), !row.creditedUser.rawValue.isEmpty,
+                row.state != .open, row.supersededAt == nil || policy.superseded == .prorate
             else { continue }
             var changed = row
             changed.supersededAt = min(row.supersededAt ?? moment, moment)
@@ -105,15 +132,10 @@ struct Revocation {
     /// current user.
     private func holders(of row: RedemptionRow) throws -> [UserID] {
         guard kind == .autoRenewableSubscription, row.key == key.text,
-            let holder = try SubscriptionRow.find(subscriptionKey, connection)?.userID, !holder.rawValue.isEmpty,
+            let holder = try settlement.subscription(subscriptionKey, connection)?.userID, !holder.rawValue.isEmpty,
             holder != row.userID
         else { return [row.userID] }
         return [row.userID, holder]
-    }
-
-    /// The source of the purchase's rights and, for a subscription, the period.
-    private var rights: (source: String, period: VerifiedPurchase?) {
-        kind == .autoRenewableSubscription ? (subscriptionKey, purchase) : (key.text, nil)
     }
 
     private func revoke(_ row: RedemptionRow, isCorrected: Bool) throws {
@@ -121,23 +143,26 @@ struct Revocation {
         let share = Share.percentage(purchase.revokedShare ?? VerifiedPurchase.wholeShare)
         let taken = try takeCredits(row, share, .refund, isCorrected: isCorrected)
         guard !row.userID.rawValue.isEmpty else { return }
-        let moment = purchase.revokedAt ?? now
-        let (source, period) = rights
-        if period != nil { try SubscriptionRow.end(source, purchase, at: moment, connection) }
         let holders = try holders(of: row)
         settlement.afterPostings {
             try events.write(.revoked(row.key, row.userID, takenBack: taken.balances), connection)
-            for holder in holders {
-                let hadRights = try Rights.revoke(
-                    of: holder, from: source, period: period, at: moment, settlement, connection)
-                if holder != row.userID, hadRights {
-                    try events.write(.revoked(row.key, holder, takenBack: []), connection)
-                }
+            if kind != .autoRenewableSubscription {
+                try Rights.revoke(
+                    of: row.userID, from: key.text, at: purchase.revokedAt ?? now, settlement, connection)
+            }
+            for holder in holders.dropFirst() where try hasRights(holder, isRevoked: false) {
+                try events.write(.revoked(row.key, holder, takenBack: []), connection)
             }
             for balance in taken.returned {
                 try events.write(.balanceChanged(row.creditedUser, balance.account, "refund"), connection)
             }
         }
+    }
+
+    /// Whether the subscription's current user has rights from the purchase. They follow the subscription at the end of
+    /// the transaction.
+    private func hasRights(_ holder: UserID, isRevoked: Bool) throws -> Bool {
+        try Rights.hasRights(of: key, holder, from: subscriptionKey, isRevoked: isRevoked, connection)
     }
 
     /// The credits that were taken and returned. It is filled when the settlement changes the accounts.
@@ -209,7 +234,7 @@ struct Revocation {
     /// Returns the credits that a refund took, after the store has reversed it.
     func reinstate() throws {
         try eachPlace(orRemember: .open) { row in
-            guard signedAt >= row.stateSignedAt else { return }
+            guard try isReversed(since: row.stateSignedAt) else { return }
             // Otherwise the refund's own notification arrives later and is older than this one.
             guard row.state == .revoked else { return try row.sign(at: signedAt, connection) }
             // The credits that were taken for a change of plan stay taken.
@@ -219,17 +244,14 @@ struct Revocation {
                 row.userID.rawValue.isEmpty ? .open : .granted, signedAt: signedAt, takenBack: left, connection)
             _ = try giveBack(row, row.takenBack.of(.refund))
             guard !row.userID.rawValue.isEmpty else { return }
-            let (source, period) = rights
-            if period != nil { try SubscriptionRow.restoreEnd(source, purchase, connection) }
             let holders = try holders(of: row)
             settlement.afterPostings {
                 try events.write(.reinstated(row.key, row.userID), connection)
-                // One of the holders has the rights. Rights that a transfer revoked for the other stay revoked.
-                for holder in holders.reversed() {
-                    guard try Rights.reinstate(of: holder, from: source, period: period, settlement, connection)
-                    else { continue }
-                    if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
-                    break
+                if kind != .autoRenewableSubscription {
+                    try Rights.reinstate(of: row.userID, from: key.text, settlement, connection)
+                }
+                for holder in holders.dropFirst() where try hasRights(holder, isRevoked: true) {
+                    try events.write(.reinstated(row.key, holder), connection)
                 }
             }
         }

@@ -2,7 +2,8 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// The changes of users' accounts and rights that one database transaction makes at its end.
+/// The subscriptions that one database transaction changes, and the changes of users' accounts and rights that it makes
+/// at its end.
 ///
 /// On PostgreSQL, two transactions that wait for each other's rows end in a deadlock error. Every transaction that
 /// redeems or revokes therefore locks rows in this order:
@@ -28,6 +29,34 @@ final class Settlement {
     private var granted: [String: [CreditAccount]] = [:]
     private var endings: [() throws -> Void] = []
     private var timed: [TimedRight.Chain: TimedRight.Position] = [:]
+    private var subscriptions: [String: Known] = [:]
+    private var given: [String: [SubscriptionRight]] = [:]
+
+    /// A subscription in this transaction.
+    private struct Known {
+        /// The row in the database; nil when there is none.
+        var before: SubscriptionRow?
+        var row: SubscriptionRow?
+    }
+
+    /// Returns a subscription with the changes of this transaction; nil for an unknown one.
+    func subscription(_ key: String, _ connection: Connection) throws -> SubscriptionRow? {
+        if let known = subscriptions[key] { return known.row }
+        let row = try SubscriptionRow.find(key, connection)
+        subscriptions[key] = Known(before: row, row: row)
+        return row
+    }
+
+    /// Records a changed subscription, whose rights are changed at the end of the transaction.
+    func keep(_ row: SubscriptionRow, _ connection: Connection) throws {
+        if try subscription(row.key, connection) == nil { try row.insert(connection) }
+        subscriptions[row.key]?.row = row
+    }
+
+    /// Schedules the grant of a right from a subscription's period.
+    func give(_ right: SubscriptionRight, from subscription: String) {
+        given[subscription, default: []].append(right)
+    }
 
     /// Schedules a change of an account, after the changes that were scheduled for it before.
     /// - Parameter currency: the account's ``CreditAccount/name``.
@@ -57,15 +86,25 @@ final class Settlement {
 
     /// Makes the scheduled changes.
     func finish(_ connection: Connection) throws {
+        for known in subscriptions.values.sorted(by: { ($0.row?.key ?? "") < ($1.row?.key ?? "") })
+        where known.row != known.before {
+            try known.row?.update(known.before, connection)
+        }
         for (_, bodies) in postings.sorted(by: { $0.key < $1.key }) {
             for body in bodies { try body() }
         }
         for ending in endings { try ending() }
+        for (key, known) in subscriptions.sorted(by: { $0.key < $1.key }) {
+            guard let row = known.row, row.facts != known.before?.facts || given[key] != nil else { continue }
+            try Rights.follow(row, granting: given[key] ?? [], connection)
+        }
         for (chain, position) in timed.sorted(by: { $0.key < $1.key }) {
             try Rights.settle(chain, from: position, connection)
         }
         postings = [:]
         endings = []
         timed = [:]
+        subscriptions = [:]
+        given = [:]
     }
 }

@@ -20,6 +20,7 @@ public enum MerchantSchema {
         Migration(9, "kept webhooks", KeptWebhooksSchema.statements),
         Migration(10, "lists of redemptions", redemptionLists),
         Migration(11, "redemptions listed by their key", ["DROP INDEX redemptions_by_time"]),
+        Migration(12, "facts of subscriptions", SubscriptionFactsSchema.statements),
     ]
 
     private static let products = [

@@ -192,7 +192,7 @@ public final class PurchaseVerifier: Sendable {
         let read = try RemoteReceipt(answer.json, isRefused: answer.isRefused)
         let (environment, bundleID) = try accept(read.environment, read.bundleID)
         let purchases = read.purchases(anchor: anchor, environment: environment, bundleID: bundleID)
-        return try Self.bounded(environment, bundleID, purchases)
+        return try Self.bounded(environment, bundleID, purchases, read.renewals)
     }
 
     // MARK: Checks for all kinds of evidence
@@ -217,7 +217,8 @@ public final class PurchaseVerifier: Sendable {
 
     /// Refuses values that no store writes, so that later code does not have to handle them.
     private static func bounded(
-        _ environment: StoreEnvironment, _ bundleID: BundleID, _ purchases: [VerifiedPurchase]
+        _ environment: StoreEnvironment, _ bundleID: BundleID, _ purchases: [VerifiedPurchase],
+        _ renewals: [String: RenewalStatement] = [:]
     ) throws -> VerifiedEvidence {
         var seen: Set<String> = []
         var kept: [VerifiedPurchase] = []
@@ -234,7 +235,8 @@ public final class PurchaseVerifier: Sendable {
         }
         // Apple's answers list a transaction in two lists. The size of the answer is limited.
         guard kept.count <= MerchantLimits.transactions else { throw MerchantError(.tooLarge) }
-        return VerifiedEvidence(environment: environment, bundleID: bundleID, purchases: kept)
+        return VerifiedEvidence(
+            environment: environment, bundleID: bundleID, purchases: kept, renewals: renewals)
     }
 }
 

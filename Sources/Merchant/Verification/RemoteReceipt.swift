@@ -7,6 +7,8 @@ import StoreWire
 struct RemoteReceipt {
     let environment: StoreEnvironment?
     let bundleID: String
+    /// What the store says about the renewal of the subscriptions, by their original transactions.
+    let renewals: [String: RenewalStatement]
     private let fields: [Known]
 
     /// A purchase of the response, with facts that do not follow from its fields.
@@ -48,6 +50,7 @@ struct RemoteReceipt {
             let asked = receipt.requestDate.flatMap { Int64($0) } ?? 0
             // `in_app` comes from the receipt, is as old as the receipt, and does not report changes of plan.
             let made = receipt.creationDate.flatMap { Int64($0) } ?? asked
+            renewals = body.renewals(signedAt: asked)
             fields =
                 (body.latest?.list ?? []).map { Known($0, signedAt: asked, tellsUpgrades: true) }
                 + purchases.map { Known($0, signedAt: made, tellsUpgrades: false) }
@@ -57,6 +60,7 @@ struct RemoteReceipt {
             let isSandboxID = (receipt.fields.transactionID?.utf8.count ?? 0) >= 16
             environment =
                 body.environment.flatMap { StoreEnvironment(rawValue: $0) } ?? (isSandboxID ? .sandbox : .production)
+            renewals = [:]
             let boughtAt = receipt.fields.purchaseDate.flatMap { Int64($0) } ?? 0
             fields = [body.latest?.one, receipt.fields].compactMap { $0 }
                 .map { Known($0, signedAt: boughtAt, tellsUpgrades: false) }
@@ -156,15 +160,54 @@ struct RemoteReceipt {
         }
     }
 
+    /// An element of `pending_renewal_info`.
+    private struct PendingFields: Decodable {
+        var originalTransactionID: String?
+        var autoRenewStatus: String?
+        var autoRenewProductID: String?
+        var isInBillingRetry: String?
+        var gracePeriodEnd: String?
+
+        enum CodingKeys: String, CodingKey {
+            case originalTransactionID = "original_transaction_id"
+            case autoRenewStatus = "auto_renew_status"
+            case autoRenewProductID = "auto_renew_product_id"
+            case isInBillingRetry = "is_in_billing_retry_period"
+            case gracePeriodEnd = "grace_period_expires_date_ms"
+        }
+
+        func statement(signedAt: Int64) -> RenewalStatement {
+            // The store leaves the end of the grace period there when the subscription expires.
+            let end = isInBillingRetry == "1" ? gracePeriodEnd.flatMap { Int64($0) } : nil
+            return RenewalStatement(
+                signedAt: signedAt, willRenew: autoRenewStatus.map { $0 == "1" },
+                renewsAs: autoRenewProductID.map { ProductID($0) }, grace: end.map { .until($0) } ?? .absent)
+        }
+    }
+
     private struct Body: Decodable {
         var status: Int
         var environment: String?
         var receipt: Receipt?
         var latest: Latest?
+        var pending: [PendingFields]?
 
         enum CodingKeys: String, CodingKey {
             case status, environment, receipt
             case latest = "latest_receipt_info"
+            case pending = "pending_renewal_info"
+        }
+
+        func renewals(signedAt: Int64) -> [String: RenewalStatement] {
+            guard let pending else { return [:] }
+            let stated = pending.compactMap { pending in
+                pending.originalTransactionID.map { ($0, pending.statement(signedAt: signedAt)) }
+            }
+            // A subscription that was cancelled while a payment was overdue is left out, and has no grace period.
+            let listed = (latest?.list ?? []).compactMap(\.originalTransactionID).map {
+                ($0, RenewalStatement(signedAt: signedAt, grace: .absent))
+            }
+            return Dictionary(stated + listed, uniquingKeysWith: { first, _ in first })
         }
     }
 }

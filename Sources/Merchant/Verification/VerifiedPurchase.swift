@@ -89,10 +89,16 @@ public struct VerifiedEvidence: Sendable, Equatable {
     public let bundleID: BundleID
     /// The purchases in the order of the evidence, each transaction once.
     public let purchases: [VerifiedPurchase]
+    /// What the store says about the renewal of the subscriptions, by their original transactions.
+    let renewals: [String: RenewalStatement]
 
-    init(environment: StoreEnvironment, bundleID: BundleID, purchases: [VerifiedPurchase]) {
+    init(
+        environment: StoreEnvironment, bundleID: BundleID, purchases: [VerifiedPurchase],
+        renewals: [String: RenewalStatement] = [:]
+    ) {
         self.environment = environment
         self.bundleID = bundleID
         self.purchases = purchases
+        self.renewals = renewals
     }
 }

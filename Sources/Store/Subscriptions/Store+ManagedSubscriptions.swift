@@ -54,8 +54,8 @@ extension Store {
     /// Buys another plan of the customer's own subscription, or chooses it for the next renewal when it is a lower
     /// plan. The purchase keeps the `applicationUsername` of the subscription.
     /// - Returns: the answer to the purchase.
-    /// - Throws: ``StoreError`` `unknown_transaction` when the account has no such subscription, `invalid_request` for a
-    ///   product of another group, or as ``purchase(_:by:)``; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_transaction` when the account has no such subscription, `invalid_request` for
+    ///   a product of another group, or as ``purchase(_:by:)``; ``DatabaseError``.
     public func changePlan(
         of original: TransactionID, _ request: PlanChangeRequest, by account: Account
     ) async throws -> PurchaseResponse {

@@ -161,8 +161,8 @@ extension Store {
         private static let year: Int64 = 365 * 86_400_000
     }
 
-    /// Decides what the next renewal of a subscription buys, and for how much. The renewal charges this, and the customer
-    /// sees it beforehand (``nextCharge(of:)``).
+    /// Decides what the next renewal of a subscription buys, and for how much. The renewal charges this, and the
+    /// customer sees it beforehand (``nextCharge(of:)``).
     /// - Parameter date: when the renewal is charged.
     /// - Returns: the terms, or why the subscription cannot renew.
     /// - Throws: ``DatabaseError``.

@@ -34,7 +34,7 @@ extension DemoSteps {
         teller.begin("The reader buys an issue, and the merchant delivers it")
         let known = try await transactions()
         teller.show("server-books --buy issue1")
-        let bought = try await magazine.run(["--buy", "issue1"])
+        let bought = try await bookStand.run(["--buy", "issue1"])
         teller.show(bought.all)
         try teller.check(
             "the issue is downloaded and belongs to the reader",
@@ -45,7 +45,7 @@ extension DemoSteps {
         try teller.check(
             "the store has one new transaction, finished after the delivery",
             new.count == 1 && new[0].price == "1.99" && new[0].finishedDate != nil, "\(new)")
-        let again = try await magazine.run(["--buy", "issue1"])
+        let again = try await bookStand.run(["--buy", "issue1"])
         teller.show(again.all)
         try teller.check(
             "the app does not sell the issue again", again.output == "The Ferry is yours already.\n", again.all)
@@ -68,7 +68,7 @@ extension DemoSteps {
             list.hasPrefix("issue1  The Ferry  yours, version 1\n") && list.hasSuffix("\nissue3  The Bell  $2.99\n"),
             list)
         teller.show("server-books --buy issue3")
-        let bought = try await magazine.run(["--buy", "issue3"])
+        let bought = try await bookStand.run(["--buy", "issue3"])
         teller.show(bought.all)
         try teller.check("the purchase succeeds", bought.status == 0, "\(bought.status): \(bought.all)")
         try await isReadable("issue3", "issue-3")
@@ -78,7 +78,7 @@ extension DemoSteps {
         teller.begin("The app is killed between the purchase and the merchant's confirmation")
         let known = try await transactions()
         teller.show("server-books --buy issue2 --crash-at purchased")
-        let killed = try await magazine.run(["--buy", "issue2", "--crash-at", "purchased"])
+        let killed = try await bookStand.run(["--buy", "issue2", "--crash-at", "purchased"])
         teller.show(killed.all)
         try teller.check("the app was killed", killed.status == 9, "\(killed.status): \(killed.all)")
         let new = try await transactions().filter { !known.contains($0) }
@@ -87,7 +87,7 @@ extension DemoSteps {
         try teller.check("the merchant has not granted the issue", before == ["issue-1", "issue-3"], "\(before)")
         teller.explain("The next launch continues without a payment sheet:")
         teller.show("server-books --download")
-        let done = try await magazine.run(["--download"], sheet: "decline")
+        let done = try await bookStand.run(["--download"], sheet: "decline")
         teller.show(done.all)
         try teller.check(
             "the issue is delivered", done.status == 0 && done.output.contains("issue-2 is yours, in version 1."),
@@ -206,13 +206,13 @@ extension DemoSteps {
     /// Returns the list that the app prints.
     private func browse() async throws -> String {
         teller.show("server-books --list")
-        let list = try await magazine.run(["--list"])
+        let list = try await bookStand.run(["--list"])
         teller.show(list.all)
         return list.output
     }
 
     private func isReadable(_ name: String, _ issue: String) async throws {
-        let read = try await magazine.run(["--read", name])
+        let read = try await bookStand.run(["--read", name])
         let lines = read.output.split(separator: "\n")
         teller.show((lines.prefix(3) + (lines.count > 3 ? ["…"] : [])).joined(separator: "\n"))
         let original = try? String(

@@ -1,0 +1,37 @@
+/// Keeps what is known of each subscription (``Subscription``), so that facts count in whatever order they arrive.
+///
+/// The columns `product_id`, `purchased_at`, `expires_at` and `period_key` of `subscriptions` are those of the newest
+/// period. `account_token`, `grace_until` and `status_signed_at` are read only for a subscription without periods: an
+/// earlier program wrote it, and the next change writes its periods.
+enum SubscriptionFactsSchema {
+    static let statements = [
+        """
+        CREATE TABLE subscription_periods (
+            subscription_key TEXT NOT NULL,
+            period_key TEXT NOT NULL,
+            product_id TEXT NOT NULL,
+            purchased_at BIGINT NOT NULL,
+            expires_at BIGINT NOT NULL,
+            account_token TEXT,
+            token_signed_at BIGINT,
+            upgraded_at BIGINT,
+            refunded_at BIGINT,
+            revoked_at BIGINT,
+            refund_signed_at BIGINT,
+            grace_until BIGINT,
+            grace_signed_at BIGINT,
+            PRIMARY KEY (subscription_key, period_key)
+        ) WITHOUT ROWID
+        """,
+        "ALTER TABLE subscriptions ADD COLUMN will_renew_signed_at BIGINT",
+        "ALTER TABLE subscriptions ADD COLUMN renews_as_signed_at BIGINT",
+        // The rights of users whose subscription has moved to another user: no period gives them any longer.
+        """
+        UPDATE entitlements SET granted_by = ''
+        WHERE revoked_at IS NOT NULL AND expires_at IS NOT NULL AND lifetime IS NULL
+            AND source IN (SELECT source FROM transferred_rights)
+            AND NOT EXISTS (SELECT 1 FROM subscriptions
+                WHERE subscription_key = entitlements.source AND subscriptions.user_id = entitlements.user_id)
+        """,
+    ]
+}
