@@ -55,6 +55,8 @@ extension ControlAPI {
             case ended
             /// The period was refunded.
             case refunded
+            /// A change of plan ended the period early.
+            case replaced
         }
 
         /// How a period follows the account's earlier one in the same group.
@@ -87,6 +89,8 @@ extension ControlAPI {
         public var expiresDate: String?
         /// The date of the refund; nil without one.
         public var revocationDate: String?
+        /// The date on which a change of plan ended the period; nil when none did, and for the newest period of a page.
+        public var replacedDate: String?
         /// The state by the store's clock.
         public var state: State
         /// How the period follows the earlier one.
@@ -103,7 +107,8 @@ extension ControlAPI {
         /// Creates a period.
         public init(
             bundleId: String, groupId: String?, productId: String, transactionId: String, purchaseDate: String,
-            expiresDate: String?, revocationDate: String?, state: State, step: Step, previousProductId: String?,
+            expiresDate: String?, revocationDate: String?, replacedDate: String? = nil, state: State, step: Step,
+            previousProductId: String?,
             price: String, currency: String, offer: String?
         ) {
             self.bundleId = bundleId
@@ -113,6 +118,7 @@ extension ControlAPI {
             self.purchaseDate = purchaseDate
             self.expiresDate = expiresDate
             self.revocationDate = revocationDate
+            self.replacedDate = replacedDate
             self.state = state
             self.step = step
             self.previousProductId = previousProductId

@@ -79,6 +79,8 @@ import Testing
             #expect(marked.map { $0["transaction_id"] as? String } == [ledger[1].transactionID.description])
             let subscribers = try await test.store.subscribers(SubscriberQuery())
             #expect(subscribers.rows.map(\.period.productID) == ["club.yearly"])
+            let plans = try await test.store.subscriptionPeriods(of: account).rows
+            #expect(plans.map(\.replacedAt) == [nil, yearly.purchaseDate, nil])
             // A refund of the replaced month gives the other part back, and only that.
             let refunded = try await test.store.refund(ledger[1].transactionID, reason: .other)
             #expect(refunded.amount.milliunits == 5990 - exact / 10 * 10)

@@ -401,7 +401,8 @@ enum SubscriptionPages {
                     period.productId, link: request.link("transactions/\(period.transactionId.percentEncoded)"),
                     note: period.groupId.map { "group \($0)" }),
                 request.moments.cell(period.purchaseDate),
-                request.moments.cell(period.revocationDate ?? period.expiresDate), state(period.state),
+                request.moments.cell(period.revocationDate ?? period.replacedDate ?? period.expiresDate),
+                state(period.state),
                 ConsoleCell(words(period.step), note: period.previousProductId.map { "from \($0)" }),
                 ConsoleCell("\(period.price) \(period.currency)", note: period.offer),
             ])
@@ -529,6 +530,7 @@ enum SubscriptionPages {
         case .current: ConsoleCell("Current", tone: .good)
         case .ended: ConsoleCell("Ended", tone: .dim)
         case .refunded: ConsoleCell("Refunded", tone: .bad)
+        case .replaced: ConsoleCell("Replaced", tone: .dim)
         }
     }
 

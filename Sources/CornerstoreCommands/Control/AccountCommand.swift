@@ -40,12 +40,14 @@ struct AccountCommand: AsyncParsableCommand {
                 [
                     account.email, account.storefront, account.paymentsAllowed ? "on" : "off",
                     account.asksToBuy ? "yes" : "no", account.interruptsPurchases ? "yes" : "no",
-                    account.locked ? "locked" : "open", account.lastPurchaseDate.map { String($0.prefix(10)) } ?? "",
+                    account.renewalRate, account.locked ? "locked" : "open",
+                    account.lastPurchaseDate.map { String($0.prefix(10)) } ?? "",
                 ]
             }
             return Table(
                 heading: [
-                    "account", "storefront", "payments", "asks to buy", "interrupts", "state", "last purchase",
+                    "account", "storefront", "payments", "asks to buy", "interrupts", "renewal rate", "state",
+                    "last purchase",
                 ], rows: rows
             ).text(style)
         }

@@ -97,7 +97,8 @@ struct SubscriptionCommand: AsyncParsableCommand {
                     rows: page.rows.map { row in
                         [
                             row.productId, row.groupId ?? "", String(row.purchaseDate.prefix(19)),
-                            String((row.revocationDate ?? row.expiresDate ?? "").prefix(19)), row.state.rawValue,
+                            String((row.revocationDate ?? row.replacedDate ?? row.expiresDate ?? "").prefix(19)),
+                            row.state.rawValue,
                             row.step.rawValue + (row.previousProductId.map { " from \($0)" } ?? ""),
                             "\(row.price) \(row.currency)", row.offer ?? "", row.transactionId,
                         ]

@@ -32,7 +32,14 @@ extension Store {
                     try later.first { $0.bundleID == period.bundleID && $0.isInGroup(of: period) }
                     ?? Transactions.earlier(than: period, connection)
                 let app = catalog.app(period.bundleID)
-                return SubscriptionPlan(period, after: earlier) { app?.product($0)?.subscription?.level }
+                var plan = SubscriptionPlan(period, after: earlier) { app?.product($0)?.subscription?.level }
+                if period.isUpgraded {
+                    plan.replacedAt =
+                        page.rows[..<index].last {
+                            $0.bundleID == period.bundleID && $0.isInGroup(of: period)
+                        }?.purchaseDate
+                }
+                return plan
             }
             return LedgerPage(rows: plans, next: page.next)
         }

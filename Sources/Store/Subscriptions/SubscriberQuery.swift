@@ -64,6 +64,9 @@ public struct SubscriptionPlan: Sendable, Equatable {
     public var step: Step
     /// The product of the earlier period; nil for the first one.
     public var previous: ProductID?
+    /// When a change of plan ended the period, in milliseconds since 1970; nil when none did, and for the newest period
+    /// of a page.
+    public var replacedAt: Int64?
 
     /// Compares a period with the earlier one.
     /// - Parameter level: a product's level of service in the group; nil when it is not known.

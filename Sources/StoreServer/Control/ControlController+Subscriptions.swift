@@ -187,13 +187,15 @@ extension ControlAPI.SubscriptionPeriod {
         let period = plan.period
         let state: State =
             period.revokedAt != nil
-            ? .refunded : period.expiresDate ?? .max > now && !period.isUpgraded ? .current : .ended
+            ? .refunded
+            : period.isUpgraded ? .replaced : period.expiresDate ?? .max > now ? .current : .ended
         self.init(
             bundleId: period.bundleID.rawValue, groupId: period.subscriptionGroupID?.rawValue,
             productId: period.productID.rawValue, transactionId: period.transactionID.description,
             purchaseDate: ControlAPI.text(period.purchaseDate),
             expiresDate: period.expiresDate.map { ControlAPI.text($0) },
-            revocationDate: period.revokedAt.map { ControlAPI.text($0) }, state: state, step: Step(plan.step),
+            revocationDate: period.revokedAt.map { ControlAPI.text($0) },
+            replacedDate: plan.replacedAt.map { ControlAPI.text($0) }, state: state, step: Step(plan.step),
             previousProductId: plan.previous == plan.period.productID ? nil : plan.previous?.rawValue,
             price: period.price.decimal, currency: period.price.currency, offer: period.offerName)
     }
