@@ -111,7 +111,8 @@ def test_a_chapter_is_bought_read_and_replaced_by_a_newer_one(browser, store, tm
 
 def test_an_issue_is_bought_and_read_and_a_new_one_appears(browser, store, tmp_path, scripts):
     def merchant(*command):
-        store.run("merchant", "products", *command, "--data", str(store.data / "merchant"))
+        store.run("merchant", "products", *command, "--app", "com.example.serverbooks",
+                  "--data", str(store.data / "merchant"))
 
     new = "com.example.serverbooks.issue3"
     with using(browser, store, BOOKS, tmp_path, java_script_enabled=scripts) as (_, page):

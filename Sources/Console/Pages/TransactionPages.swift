@@ -241,7 +241,7 @@ enum TransactionPages {
         if row.revocationDate == nil || row.item == nil {
             section.links.append(
                 ConsoleLink(
-                    row.revocationDate == nil ? "Refund…" : "Reverse the refund…",
+                    row.revocationDate == nil ? "Refund…" : "Take the refund back…",
                     request.link("transactions/\(row.transactionId.percentEncoded)/refund")))
         }
         if row.item == nil {
