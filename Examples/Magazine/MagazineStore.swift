@@ -1,7 +1,7 @@
 import MerchantClient
 import StoreKit
 
-/// The app's shop, and what is known of the subscription. StoreKit and the app call it on the main queue.
+/// The app's shop, and the subscription's status. StoreKit and the app call it on the main queue.
 ///
 /// A renewal is a purchased transaction like the first purchase. The receipt that StoreKit has written by then proves
 /// it, so there is nothing for the app to save. The app finishes the transaction when its server has the receipt, or at

@@ -79,7 +79,7 @@ enum Rights {
 
     // MARK: Rights of a subscription, whichever user has it
 
-    /// Grants rights from a subscription's periods, and applies what is known of the subscription to all of its rights.
+    /// Grants rights from a subscription's periods, and updates all rights of the subscription by its facts.
     static func follow(
         _ subscription: SubscriptionRow, granting rights: [SubscriptionRight], _ connection: Connection
     ) throws {

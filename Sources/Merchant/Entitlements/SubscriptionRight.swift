@@ -1,8 +1,8 @@
 import MerchantWire
 import StoreWire
 
-/// A user's right from a subscription. It follows the newest period that granted it to the user, by what is known of
-/// the subscription.
+/// A user's right from a subscription. It follows the newest period that granted it to the user, and the
+/// subscription's facts.
 struct SubscriptionRight: Sendable, Equatable {
     /// The right of one user.
     struct Place: Hashable, Comparable, Sendable {
@@ -33,7 +33,7 @@ struct SubscriptionRight: Sendable, Equatable {
         return period.position < new.position
     }
 
-    /// Applies what is known of the subscription.
+    /// Updates the right by the subscription's facts.
     mutating func follow(_ facts: Subscription) {
         guard let period = period(facts), let access = facts.access(through: period.key) else { return }
         grantedBy = period.key.text

@@ -1,14 +1,15 @@
 import StoreWire
 
 extension Subscription {
-    /// What is known of one period: a transaction of the subscription.
+    /// The facts of one period, which is a transaction of the subscription.
     struct Period: Sendable, Equatable {
         /// The redemption key of the period's purchase.
         let key: RedemptionKey
         var productID: ProductID
         /// The start, by the earliest statement: a receipt has it in whole seconds.
         var purchasedAt: Int64
-        /// The end. The store may extend it, and never brings it forward.
+        /// The latest end that the store stated: a store may extend a period. The commands of the sandbox that end a
+        /// period now are not followed.
         var expiresAt: Int64
         /// The account token of the purchase.
         var accountToken: Statement<String>?

@@ -1,7 +1,7 @@
 import MerchantWire
 import StoreWire
 
-/// A subscription as the merchant keeps it: its user, and what is known of it.
+/// A subscription as the merchant keeps it: its user and its facts.
 struct SubscriptionRow: Sendable, Equatable {
     let key: String
     /// The subscription's user; empty while nobody has redeemed a period.

@@ -230,7 +230,7 @@ extension Store {
         if let known {
             let current = app.product(known.productID)?.subscription
             switch known.start(
-                ofBuying: productID, subscription, offerID: offerID, insteadOf: current, at: now)
+                ofBuying: productID, subscription, offerID: offerID, replacing: current, at: now)
             {
             case .held: return .held
             case .later: return .later(PlanChoice(known: known, productID: productID, offerID: offerID))

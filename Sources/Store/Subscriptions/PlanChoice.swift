@@ -70,7 +70,7 @@ extension Subscription {
     ///   - current: the plan of the last period; nil when the catalog no longer has it.
     func start(
         ofBuying productID: ProductID, _ plan: CatalogSubscription, offerID: String? = nil,
-        insteadOf current: CatalogSubscription?, at date: Int64
+        replacing current: CatalogSubscription?, at date: Int64
     ) -> PlanStart {
         guard isActive(at: date) else { return .now }
         let isOverdue = state != .active

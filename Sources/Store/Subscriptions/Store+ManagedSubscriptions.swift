@@ -148,7 +148,7 @@ extension Store {
                 let price = product.price(in: storefront)
             else { return nil }
             let effect: SubscriptionPlanChoice.Effect
-            switch subscription.start(ofBuying: product.productID, plan, insteadOf: current, at: now) {
+            switch subscription.start(ofBuying: product.productID, plan, replacing: current, at: now) {
             case .held: return nil
             case .now: effect = .now
             case .later:
