@@ -1,13 +1,13 @@
 /// A version of hosted content: numbers joined by full stops. Versions are compared number by number and not as text,
-/// so that `1.10` is above `1.9` and `1` equals `1.0`. (`ContentVersion` of `ContentInfo.plist` is a string such as
-/// `1.0`.)
+/// so that `1.10` is above `1.9` and `1` equals `1.0`. `ContentInfo.plist` stores it as a string under the key
+/// `ContentVersion`.
 public struct ContentVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The most numbers in a version, and the most digits in a number.
     public static let limits = (numbers: 8, digits: 9)
 
     /// The version as it was written.
     public let text: String
-    /// The numbers without trailing zeros, by which versions are compared.
+    /// The numbers, without zero numbers at the end, by which versions are compared.
     private let numbers: [Int]
 
     /// Reads a version. Returns nil when a part is empty, is not decimal digits, or exceeds the limits.

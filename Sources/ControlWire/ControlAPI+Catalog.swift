@@ -4,12 +4,12 @@ extension ControlAPI {
     public struct CatalogState: Codable, Sendable, Equatable {
         /// The files that the store loads and watches.
         public var files: [String]
-        /// The date on which the catalog in use was loaded.
+        /// The date on which the catalog in use was loaded, as ISO 8601 with milliseconds in UTC.
         public var loadedDate: String
         /// Notes on the files for the operator, such as a bundle identifier that was derived.
         public var notes: [String]
-        /// The problems for which changed files were not loaded; empty when the catalog in use is the files'. The old
-        /// catalog stays in use meanwhile.
+        /// The problems that kept changed files from being loaded; empty when the catalog in use matches the files. The
+        /// old catalog stays in use meanwhile.
         public var problems: [CatalogProblem]
         /// The date on which the problems were found; nil without problems.
         public var problemsDate: String?
@@ -60,7 +60,7 @@ extension ControlAPI {
         public var appId: Int64?
         /// The default storefront, as an ISO 3166-1 alpha-3 code.
         public var storefront: String
-        /// The catalog file of the app.
+        /// The app's catalog file; nil when the app does not come from a file.
         public var file: String?
         /// The subscription groups.
         public var groups: [CatalogGroup]
@@ -133,7 +133,7 @@ extension ControlAPI {
         }
     }
 
-    /// A product with everything that its catalog file says.
+    /// A product of the catalog: its kind, prices, texts and subscription.
     public struct CatalogProduct: Codable, Sendable, Equatable {
         /// The identifier of the product.
         public var productId: String
@@ -143,9 +143,9 @@ extension ControlAPI {
         public var referenceName: String?
         /// The product's number (`item_id` of a receipt).
         public var itemId: Int64
-        /// The price in each storefront that sells the product, by country; without the `product` of
-        /// ``ControlRoute/app(bundle:product:)`` only the price in the app's default storefront. Empty when none of
-        /// them sells it.
+        /// The prices, one for each storefront that sells the product. A request for the whole app
+        /// (``ControlRoute/app(bundle:product:)`` without `product`) lists only the app's default storefront. Empty
+        /// when no listed storefront sells the product.
         public var prices: [CatalogPrice]
         /// Whether the file marks the product for Family Sharing.
         public var familyShareable: Bool
@@ -155,8 +155,7 @@ extension ControlAPI {
         public var texts: [CatalogText]
         /// The subscription's properties; nil for other kinds.
         public var subscription: CatalogSubscription?
-        /// The line in the app's file on which the product is described; nil when it is not known, and without
-        /// ``ControlRoute/app(bundle:product:)``'s `product`.
+        /// The line of the app's file that describes the product; nil when unknown, and in answers about the whole app.
         public var line: Int?
 
         /// Creates a product.
@@ -180,7 +179,7 @@ extension ControlAPI {
 
     /// The properties of an auto-renewable subscription.
     public struct CatalogSubscription: Codable, Sendable, Equatable {
-        /// The identifier of the group.
+        /// The identifier of the subscription's ``CatalogGroup``.
         public var groupId: String
         /// The level of service; 1 is the highest.
         public var level: Int
@@ -212,7 +211,8 @@ extension ControlAPI {
         public var period: String
         /// The number of periods.
         public var numberOfPeriods: Int
-        /// The price of a period in each storefront that sells the product; empty when the offer is free.
+        /// The prices: of a period, or with `payUpFront` of all periods together; empty when the offer is free. The
+        /// storefronts are those of ``CatalogProduct/prices``.
         public var prices: [CatalogPrice]
 
         /// Creates an offer.

@@ -11,8 +11,8 @@ package final class HTTPClient: Sendable {
 
     private let loop: TransferLoop?
 
-    /// Creates a client with connections of its own. They end with it, once the responses that are under way are
-    /// complete.
+    /// Creates a client with connections of its own. After the client is deinitialized, they close once the responses
+    /// under way are complete.
     ///
     /// - Parameter authorities: a PEM file of the only root certificates to trust; nil for the system's.
     init(authorities: String? = nil) { loop = TransferLoop(authorities: authorities) }

@@ -4,12 +4,12 @@ import Foundation
 import StoreKit
 
 extension ScreenPage {
-    /// The topic of every change of a screen.
+    /// The event topic under which the screen announces every change.
     static let topic = "screen"
-    /// The most purchases of a receipt that are listed.
-    private static let mostPurchases = 20
+    /// The number of purchases of a receipt that the page lists, the newest first.
+    private static let listedPurchases = 20
 
-    /// The page of a screen.
+    /// Creates the page that shows a device's screen.
     @MainActor
     init(of screen: DeviceScreen) {
         let app = screen.app
@@ -60,7 +60,7 @@ extension ScreenPage {
     private static func queue(_ console: String?) -> ConsoleSection {
         var section = ConsoleSection("queue", "Payment queue", isLive: true)
         var table = ConsoleTable(
-            "What the app has not finished",
+            "Unfinished transactions",
             [ConsoleColumn("Product"), ConsoleColumn("State"), ConsoleColumn("Transaction")],
             nothing: "The queue is empty: the app has finished everything.")
         for transaction in SKPaymentQueue.default().transactions {
@@ -91,12 +91,12 @@ extension ScreenPage {
                 : "The receipt on this device is damaged."
             return section
         }
-        section.facts = [ConsoleFact("Made", "\(isoText(receipt.created)) (store time)")]
+        section.facts = [ConsoleFact("Created", "\(isoText(receipt.created)) (store time)")]
         var table = ConsoleTable(
             "Purchases in the receipt",
             [ConsoleColumn("Product"), ConsoleColumn("Quantity", isNumber: true), ConsoleColumn("Transaction")],
             nothing: "The receipt lists no purchase. Finished consumables leave it.")
-        for purchase in receipt.purchases.prefix(mostPurchases) {
+        for purchase in receipt.purchases.prefix(listedPurchases) {
             table.add([
                 ConsoleCell(
                     purchase.product, note: purchase.isRefunded ? "refunded" : nil,
@@ -124,8 +124,8 @@ extension ScreenPage {
             isCrashPlanned
             ? ConsoleForm(
                 "Crash", action: "/crash", hidden: [ConsoleHidden("when", "never")], button: "Do not crash",
-                text: "The next purchase ends the app's process: it is paid by then, and not granted. Start the app "
-                    + "again, and it gets what was paid.")
+                text: "The app's process ends when the next purchase is paid, before the app grants it. Start the app "
+                    + "again to receive the purchase.")
             : ConsoleForm(
                 "Crash", action: "/crash", hidden: [ConsoleHidden("when", "next-purchase")],
                 button: "Crash at the next grant",

@@ -4,7 +4,7 @@ public enum WebhookState: String, Codable, Sendable, CaseIterable {
     case waiting
     /// The backend has accepted the event.
     case delivered
-    /// The event is no longer sent, until it is replayed.
+    /// The server has given up on the event. It is sent again only on request.
     case dead
 }
 
@@ -16,7 +16,7 @@ public struct WebhookEventSummary: Codable, Sendable, Equatable {
     public var type: String
     /// The state.
     public var state: WebhookState
-    /// The time of the change, in milliseconds since 1970.
+    /// The time of the change that the event reports, in milliseconds since 1970.
     public var createdAt: Int64
     /// The number of attempts since the event was written or last replayed.
     public var attempts: Int
@@ -24,7 +24,7 @@ public struct WebhookEventSummary: Codable, Sendable, Equatable {
     public var reason: String?
     /// The time of the next attempt in milliseconds since 1970; nil unless the event is waiting.
     public var nextAttemptAt: Int64?
-    /// The time of the delivery, or of the last attempt of a dead event, in milliseconds since 1970.
+    /// The time of the delivery, or of the last attempt of a dead event, in milliseconds since 1970; nil while waiting.
     public var settledAt: Int64?
 
     /// Creates a description of an event.
@@ -50,8 +50,8 @@ public struct WebhookEventSummary: Codable, Sendable, Equatable {
 
 /// A page of webhook events, newest first.
 public struct WebhookEventList: Codable, Sendable, Equatable {
-    /// The events. A page of one state may be short or empty although ``next`` is set: the server looks at a limited
-    /// number of events.
+    /// The events. A page of one state or purchase may be short or empty although ``next`` is set: the server looks at
+    /// a limited number of events.
     public var events: [WebhookEventSummary]
     /// The value of `before` for the next page; nil on the last page.
     public var next: String?
@@ -65,7 +65,7 @@ public struct WebhookEventList: Codable, Sendable, Equatable {
 
 /// One attempt to deliver a webhook event.
 public struct WebhookAttempt: Codable, Sendable, Equatable {
-    /// The number of the attempt: 1, 2, 3… for each event, also over replays.
+    /// The number of the attempt, from 1. A replay does not restart the numbers.
     public var attempt: Int64
     /// The time at which the request was sent, in milliseconds since 1970.
     public var sentAt: Int64

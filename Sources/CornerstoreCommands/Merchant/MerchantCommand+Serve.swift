@@ -30,7 +30,7 @@ extension MerchantCommand {
 
                 The console shows and changes the merchant's products, users, ledger and webhooks in a browser, at \
                 http://cornerstore.localhost:8421. --no-console leaves it out. CORNERSTORE_ADMIN_TOKEN is the token with which people sign in. \
-                On an address that other machines reach, there is no console without it.
+                Without the token, a server that listens on an address reachable from other machines has no console.
 
                 The keys of --token-keys, else of user-token-keys.json in the data directory, verify users' tokens. The server reloads that file \
                 within seconds after it changes.
@@ -166,8 +166,8 @@ extension MerchantCommand {
             let options = try options()
             let configuration = try options.configuration()
             let (level, format) = (try options.logLevel(), try options.logFormat())
-            let pages = try options.console(beside: configuration)
-            let console = Console.current
+            let consoleSettings = try options.console(beside: configuration)
+            let terminal = Console.current
             let logger = ServeAction.logger(level, format)
             let application = try await Progress.during("Starting") {
                 try await MerchantApplication.open(configuration, now: { Date() }, logger: logger)
@@ -175,12 +175,12 @@ extension MerchantCommand {
             configuration.limits.tell(logger)
             let json = output.json
             let both = MerchantAndConsole(
-                merchant: application, console: pages, adminToken: options.adminToken, logger: logger)
-            try await both.run(gracefulShutdownSignals: [.sigterm, .sigint]) { address, pages in
+                merchant: application, console: consoleSettings, adminToken: options.adminToken, logger: logger)
+            try await both.run(gracefulShutdownSignals: [.sigterm, .sigint]) { address, consoleAddress in
                 let report = Report(
-                    merchant: address, console: pages, dataDirectory: configuration.dataDirectory.path,
+                    merchant: address, console: consoleAddress, dataDirectory: configuration.dataDirectory.path,
                     apps: application.bundleIDs.map(\.rawValue).sorted())
-                try? console.report(report, json: json) { style in
+                try? terminal.report(report, json: json) { style in
                     """
                     \(style.bold("merchant"))  \(report.merchant)
                     console   \(report.console ?? "none")
@@ -189,7 +189,7 @@ extension MerchantCommand {
                     """
                 }
             }
-            if !output.json { console.print("Stopped.") }
+            if !output.json { terminal.print("Stopped.") }
         }
     }
 }

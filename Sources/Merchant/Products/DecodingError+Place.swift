@@ -1,10 +1,11 @@
 extension DecodingError {
-    /// The error and its place in the document, without values from the document.
-    var place: String {
+    /// The error and its place, such as `products[2].grants[0].lifetime is missing`. It contains no values of the
+    /// document.
+    var placedDescription: String {
         switch self {
         case .keyNotFound(let key, let context): "\((context.codingPath + [key]).place) is missing"
         case .typeMismatch(_, let context): "\(context.codingPath.place) has the wrong type"
-        case .valueNotFound(_, let context): "\(context.codingPath.place) is empty"
+        case .valueNotFound(_, let context): "\(context.codingPath.place) is null"
         case .dataCorrupted(let context) where context.codingPath.isEmpty: context.shortDescription
         case .dataCorrupted(let context): "\(context.codingPath.place): \(context.shortDescription)"
         @unknown default: "it is malformed"

@@ -37,7 +37,7 @@ public struct ProductsFile: Sendable, Equatable {
             }
             contents = try YAMLDecoder().decode(Contents.self, from: text)
         } catch let error as DecodingError {
-            throw refuse(error.place)
+            throw refuse(error.placedDescription)
         } catch let error as YamlError {
             throw refuse("\(error)".replacingOccurrences(of: "\n", with: " "))
         }

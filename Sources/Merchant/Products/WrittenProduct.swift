@@ -24,7 +24,7 @@ public struct WrittenProduct: Decodable, Sendable {
         do {
             self = try JSONDecoder().decode(Self.self, from: json)
         } catch let error as DecodingError {
-            throw MerchantError(.invalidRequest, "Invalid product: \(error.place).")
+            throw MerchantError(.invalidRequest, "Invalid product: \(error.placedDescription).")
         }
     }
 

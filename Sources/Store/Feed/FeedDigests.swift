@@ -14,7 +14,7 @@ struct FeedDigests: Sendable {
         self.bytes = bytes
     }
 
-    /// An entry: the number and the first half of the SHA-256 of the item's bytes in the index.
+    /// An entry: the number and the first 8 bytes of the SHA-256 of the item's bytes in the index.
     static func entry(_ number: Int64, _ body: [UInt8]) -> [UInt8] {
         withUnsafeBytes(of: number.bigEndian) { Array($0) } + SHA256.hash(data: body).prefix(8)
     }
@@ -26,17 +26,18 @@ struct FeedDigests: Sendable {
     }
 
     /// The index of the first entry with this number or a higher one.
-    func start(_ wanted: Int64) -> Int {
+    func index(ofFirstFrom number: Int64) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if number(middle) < wanted { low = middle + 1 } else { high = middle }
+            if self.number(middle) < number { low = middle + 1 } else { high = middle }
         }
         return low
     }
 
-    /// Whether the entry is in the file. Moves the cursor to it.
-    func contains(_ entry: [UInt8], of number: Int64, _ cursor: inout Int) -> Bool {
+    /// Whether the entry is in the file. Advances `cursor` to the first entry with this number or a higher one, so call
+    /// it with ascending numbers.
+    func contains(_ entry: [UInt8], of number: Int64, from cursor: inout Int) -> Bool {
         while cursor < count, self.number(cursor) < number { cursor += 1 }
         let start = cursor * Self.entryLength
         return cursor < count && bytes[start..<(start + Self.entryLength)].elementsEqual(entry)
@@ -44,7 +45,7 @@ struct FeedDigests: Sendable {
 
     /// Whether the entry is in the file.
     func contains(_ entry: [UInt8], of number: Int64) -> Bool {
-        var cursor = start(number)
-        return contains(entry, of: number, &cursor)
+        var cursor = index(ofFirstFrom: number)
+        return contains(entry, of: number, from: &cursor)
     }
 }

@@ -8,7 +8,7 @@ struct FeedManifest: Codable, Sendable, Equatable {
         var path: String
         /// The length in bytes.
         var length: Int64
-        /// The entity tag, without quotation marks: the MD5 of an archive.
+        /// The entity tag, without quotation marks: an archive's MD5, with `-md5` appended for its checksum file.
         var tag: String
     }
 
@@ -17,13 +17,13 @@ struct FeedManifest: Codable, Sendable, Equatable {
     var mode: FeedMode
     /// The feed's day, in days since 1970.
     var day: Int
-    /// The name of the full feed that an incremental one goes with; nil for a full feed.
+    /// The folder of the full feed that this incremental feed is based on; nil for a full feed.
     var base: String?
     /// The storefront's base URL in the links.
     var storefront: String
     /// The number of items.
     var items: Int
-    /// The number of prices that no row can hold.
+    /// The number of prices left out, because `DECIMAL(9,3)` cannot hold them.
     var pricesLeftOut: Int
     var files: [File]
 
@@ -48,7 +48,7 @@ public struct FeedBuild: Sendable, Equatable {
     public var items: Int { manifest.items }
     /// The number of prices that are not in the feed, because `DECIMAL(9,3)` holds no price of a million or more.
     public var pricesLeftOut: Int { manifest.pricesLeftOut }
-    /// The number of archives.
+    /// The number of archives. Each has a checksum file (`.md5`) beside it.
     public var archives: Int { manifest.files.count / 2 }
     /// The bytes of all files.
     public var bytes: Int64 { manifest.files.reduce(0) { $0 + $1.length } }

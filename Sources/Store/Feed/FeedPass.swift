@@ -27,7 +27,7 @@ struct FeedPass {
     func run() throws -> Result {
         let digestFile = try digests.map { try FeedFile($0) }
         var (collected, creators, collections, items) = ([UInt8](), Set<Int64>(), [Int64](), 0)
-        var cursor = previous?.start(range.after) ?? 0
+        var cursor = previous?.index(ofFirstFrom: range.after) ?? 0
         let statement = try reader.connection.prepare(
             "SELECT number, body FROM items WHERE number > ?1 AND number <= ?2 ORDER BY number", isKept: true)
         defer { statement.reset() }
@@ -39,7 +39,7 @@ struct FeedPass {
             if seen % 1024 == 0 { try isStopped() }
             let (number, body) = (statement.int64(0), statement.bytes(1))
             let entry = FeedDigests.entry(number, body)
-            if let previous, previous.contains(entry, of: number, &cursor) { continue }
+            if let previous, previous.contains(entry, of: number, from: &cursor) { continue }
             let item = try CatalogItemCoding.item(body)
             try rows.write(item)
             items += 1

@@ -83,7 +83,7 @@ final class PaymentQueueEngine: Sendable {
     /// Adds a transaction without a payment of this device; nil when the request brought none.
     func receive(_ transaction: TransactionDescription?, of account: AccountID) {
         let newKey = parts.newKey
-        happened { $0.received(transaction.map { [$0] } ?? [], account: account, fresh: newKey) }
+        happened { $0.received(transaction.map { [$0] } ?? [], account: account, makeKey: newKey) }
     }
 
     /// Continues the work that waited for this account to sign in.
@@ -275,7 +275,7 @@ final class PaymentQueueEngine: Sendable {
             case .restore(let restore):
                 let answer = await store.restore(restore)
                 isAnswered()
-                happened { $0.restored(restore.key, answer, fresh: newKey) }
+                happened { $0.restored(restore.key, answer, makeKey: newKey) }
             case .save, .forget, .update, .introduce, .remove, .wait, .concludeRestore, .restoreEnded:
                 break
             }
@@ -286,7 +286,7 @@ final class PaymentQueueEngine: Sendable {
         _ machine: inout PaymentQueueStateMachine, _ listing: Listing, _ newKey: () -> UUID
     ) -> [PaymentQueueStateMachine.Action] {
         switch listing {
-        case .page(let page, let account): machine.listed(page, account: account, fresh: newKey)
+        case .page(let page, let account): machine.listed(page, account: account, makeKey: newKey)
         case .unreachable: machine.listingFailed(isWorthRetrying: true)
         case .signedOut: machine.listingFailed(isWorthRetrying: false)
         }

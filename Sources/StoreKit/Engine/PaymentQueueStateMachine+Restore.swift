@@ -40,10 +40,10 @@ extension PaymentQueueStateMachine {
         return nextRestore()
     }
 
-    /// A response to the running restore arrived. `fresh` creates the keys of new entries.
+    /// A response to the running restore arrived. `makeKey` creates the keys of new entries.
     ///
     /// A page is journaled, then reported, and only then is the next page requested or the end reported.
-    mutating func restored(_ key: UUID, _ answer: RestoreAnswer, fresh: () -> UUID) -> [Action] {
+    mutating func restored(_ key: UUID, _ answer: RestoreAnswer, makeKey: () -> UUID) -> [Action] {
         guard var running = restore, running.key == key else { return [] }
         switch answer {
         case .refused(let failure):
@@ -58,8 +58,8 @@ extension PaymentQueueStateMachine {
             guard entries.count + page.transactions.count <= Self.largestQueue else { return endRestore(.queueIsFull) }
             running.account = account
             // The customer may have signed in for this restore, so a list that failed before is requested now.
-            let list = isUnlisted ? startListing() : []
-            let told = page.transactions.compactMap { takeRestored($0, account: account, fresh: fresh) }
+            let list = listingNeedsSignIn ? startListing() : []
+            let told = page.transactions.compactMap { takeRestored($0, account: account, makeKey: makeKey) }
             let delivery: [Action] = told.isEmpty ? [] : [.save(told, isGate: true), .update(told)]
             guard let next = page.next, next > running.after ?? TransactionID(rawValue: 0) else {
                 // After the gate: if the last page cannot be journaled, this action is dropped, and the restore fails.
@@ -105,11 +105,11 @@ extension PaymentQueueStateMachine {
 
     /// Creates the entry of a restored transaction; nil when the queue has the transaction, or finished it meanwhile.
     private mutating func takeRestored(
-        _ transaction: TransactionDescription, account: AccountID, fresh: () -> UUID
+        _ transaction: TransactionDescription, account: AccountID, makeKey: () -> UUID
     ) -> PaymentQueueEntry? {
         guard !isKnown(transaction.transactionID) else { return nil }
         let entry = PaymentQueueEntry(
-            key: fresh(), position: takePosition(), payment: PaymentValues(of: transaction), account: account,
+            key: makeKey(), position: takePosition(), payment: PaymentValues(of: transaction), account: account,
             phase: .restored, transaction: transaction, isRestored: true)
         put(entry)
         return entry

@@ -4,22 +4,22 @@ import StoreWire
 /// Transactions that reach the queue without a request of its own.
 extension PaymentQueueStateMachine {
     /// A request has started that brings transactions without a payment, such as the redemption of a code.
-    /// ``received(_:account:fresh:)`` follows. Before the response arrives, the store's list may bring the
+    /// ``received(_:account:makeKey:)`` follows. Before the response arrives, the store's list may bring the
     /// transactions, and the app may finish them.
     mutating func expectTransactions() -> [Action] {
-        expected += 1
+        expectedResponses += 1
         return []
     }
 
     /// The response of such a request arrived, with or without transactions. The method ignores transactions that are
     /// in the queue, or were finished since the request started.
     mutating func received(
-        _ transactions: [TransactionDescription], account: AccountID, fresh: () -> UUID
+        _ transactions: [TransactionDescription], account: AccountID, makeKey: () -> UUID
     ) -> [Action] {
         for transaction in transactions where !isKnown(transaction.transactionID) {
-            take(transaction, account: account, fresh: fresh)
+            take(transaction, account: account, makeKey: makeKey)
         }
-        expected = max(0, expected - 1)
+        expectedResponses = max(0, expectedResponses - 1)
         forgetFinished()
         return nextCollection()
     }

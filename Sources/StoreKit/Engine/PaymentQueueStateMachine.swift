@@ -3,49 +3,60 @@ import StoreWire
 
 /// The payment queue as a pure value. Its methods take an event and return the actions to perform, in order.
 ///
-/// A phase that must be durable before the next action is saved as a *gate*. When the save of a gate fails, the engine
-/// drops the actions after it and calls ``saveFailed(_:)``. Therefore the actions that a gate protects are last in the
-/// list.
+/// A *gate* is a save that must succeed before the actions after it are performed. When it fails, the engine drops
+/// these actions and calls ``saveFailed(_:)``. Therefore a list of actions puts the ones that a gate protects at its
+/// end.
 struct PaymentQueueStateMachine: Sendable {
-    /// The most entries in the queue. Beyond it the machine stops reading the store's list until the next launch.
+    /// The most entries in the queue. When it is full, the machine stops reading the store's current list, and a
+    /// restore fails.
     static let largestQueue = 100_000
 
     /// The entries by key.
     private(set) var entries: [UUID: PaymentQueueEntry] = [:]
     private var nextPosition: Int64 = 1
+    /// Whether the app has added its first observer.
     private(set) var isActive = false
     /// The entries of the journal, which stay inactive until the app adds the first observer.
     private var dormant: Set<UUID> = []
+    /// The payment whose sheet is shown.
     private var confirming: UUID?
+    /// The entries whose purchase request is running; an entry in the phase `sending` may also wait for a retry.
     private var sending: Set<UUID> = []
     /// The payments whose account signed in while their request was running, perhaps without a valid token.
     private var signedInMeanwhile: Set<UUID> = []
+    /// The entries whose request to finish is running.
     private var finishing: Set<UUID> = []
+    /// The batch whose receipts are being fetched.
     private var collecting: [UUID] = []
     /// The accounts whose receipts could not be fetched, until the next retry. Receipts of other accounts do not wait
     /// for them, so that an account that never signs in again does not block other purchases.
     private var uncollected: Set<AccountID?> = []
+    /// The work that waits for its retry delay.
     private var waiting: Set<Retry> = []
+    /// The failed attempts since the last success.
     var attempts: [Retry: Int] = [:]
     private(set) var isListing = false
     /// Whether the last request for the list failed because nobody was signed in.
-    private(set) var isUnlisted = false
+    private(set) var listingNeedsSignIn = false
     /// Whether a customer signed in during a request for the list, which may therefore be for another account.
     private var mustListAgain = false
     private var lastListed: TransactionID?
-    /// The entries that wait for the sheet, for their receipts, and for their finish at the store.
+    /// The entries that wait for the sheet.
     private var queuedOrder = QueueOrder()
+    /// The entries that wait for their receipts.
     private var collectingOrder = QueueOrder()
+    /// The entries that wait to be finished at the store.
     private var finishingOrder = QueueOrder()
     /// The transaction identifiers of all entries.
     private var transactionIDs: Set<TransactionID> = []
     /// Transactions that were finished during a request whose response may still contain them: the store's list, a page
     /// of a restore, or the redemption of a code.
     private var finishedMeanwhile: Set<TransactionID> = []
-    /// The number of running requests that bring transactions without a payment.
-    var expected = 0
-    /// The running restore, and the restores that wait for it.
+    /// The number of running requests that bring transactions without a payment, such as the redemption of a code.
+    var expectedResponses = 0
+    /// The running restore.
     var restore: Restore?
+    /// The restores that wait for the running one, in order.
     var restoresToCome: [Restore] = []
 
     /// The most concurrent requests to finish transactions.
@@ -65,7 +76,8 @@ struct PaymentQueueStateMachine: Sendable {
     /// The entries in the queue's order.
     var inOrder: [PaymentQueueEntry] { entries.values.sorted { $0.position < $1.position } }
 
-    /// Whether no request to the store is running. The sheet may be shown.
+    /// Whether the queue has no request of its own running: no list, restore, purchase, receipts or finish. The sheet
+    /// may be shown.
     var isQuiet: Bool {
         !isListing && restore == nil && restoresToCome.isEmpty && sending.isEmpty && collecting.isEmpty
             && finishing.isEmpty
@@ -113,30 +125,31 @@ struct PaymentQueueStateMachine: Sendable {
     /// The app finished these transactions. They are journaled together. Failed ones leave the queue; the others are
     /// finished at the store.
     mutating func finish(_ keys: [UUID]) -> [Action] {
-        var told: [PaymentQueueEntry] = []
-        var gone: [UUID] = []
+        var toFinish: [PaymentQueueEntry] = []
+        var removed: [UUID] = []
         for key in keys {
             guard var entry = entries[key] else { continue }
             switch entry.phase {
             case .purchased, .restored:
                 entry.phase = .finishing
                 put(entry)
-                told.append(entry)
+                toFinish.append(entry)
             case .failed:
                 remove(key)
-                gone.append(key)
+                removed.append(key)
             case .queued, .confirming, .sending, .deferred, .collecting, .finishing:
                 break
             }
         }
         var actions: [Action] = []
-        if !told.isEmpty { actions.append(.save(told, isGate: false)) }
-        if !gone.isEmpty { actions += [.forget(gone), .remove(gone)] }
-        return told.isEmpty ? actions : actions + nextFinishes()
+        if !toFinish.isEmpty { actions.append(.save(toFinish, isGate: false)) }
+        if !removed.isEmpty { actions += [.forget(removed), .remove(removed)] }
+        return toFinish.isEmpty ? actions : actions + nextFinishes()
     }
 
     // MARK: Responses of the sheet and the store
 
+    /// The customer answered the sheet, or the store could not be reached to show it.
     mutating func confirmed(_ key: UUID, _ confirmation: Confirmation) -> [Action] {
         guard confirming == key else { return [] }
         confirming = nil
@@ -159,6 +172,7 @@ struct PaymentQueueStateMachine: Sendable {
         }
     }
 
+    /// A purchase request ended. An answer that the entry no longer waits for is ignored.
     mutating func answered(_ key: UUID, _ answer: Answer) -> [Action] {
         let isSignedInAnew = signedInMeanwhile.remove(key) != nil
         guard sending.remove(key) != nil, var entry = entries[key], entry.phase == .sending || entry.phase == .deferred
@@ -168,7 +182,8 @@ struct PaymentQueueStateMachine: Sendable {
             switch (response.state, response.transaction) {
             case (.purchased, let transaction?):
                 attempts[.entry(key)] = nil
-                return paid(entry, transaction) + nextCollection()
+                paid(entry, transaction)
+                return nextCollection()
             case (.deferred, _):
                 guard entry.phase == .sending else { return wait(for: .entry(key)) }
                 attempts[.entry(key)] = nil
@@ -214,13 +229,13 @@ struct PaymentQueueStateMachine: Sendable {
         return wait(for: .collection) + nextCollection()
     }
 
-    /// A page of the store's unfinished transactions of `account` arrived. `fresh` creates the keys of new entries.
+    /// A page of the store's unfinished transactions of `account` arrived. `makeKey` creates the keys of new entries.
     mutating func listed(
-        _ page: UnfinishedTransactionsResponse, account: AccountID, fresh: () -> UUID
+        _ page: UnfinishedTransactionsResponse, account: AccountID, makeKey: () -> UUID
     ) -> [Action] {
         guard isListing else { return [] }
         for transaction in page.transactions where !isKnown(transaction.transactionID) {
-            take(transaction, account: account, fresh: fresh)
+            take(transaction, account: account, makeKey: makeKey)
         }
         let renewed = renewContent(page.transactions)
         if let next = page.next, next > lastListed ?? TransactionID(rawValue: 0), entries.count < Self.largestQueue {
@@ -235,7 +250,7 @@ struct PaymentQueueStateMachine: Sendable {
     /// The list could not be fetched. `isWorthRetrying` is false when nobody is signed in.
     mutating func listingFailed(isWorthRetrying: Bool) -> [Action] {
         endListing()
-        isUnlisted = !isWorthRetrying
+        listingNeedsSignIn = !isWorthRetrying
         if mustListAgain { return startListing() }
         return isWorthRetrying ? wait(for: .listing) : []
     }
@@ -256,6 +271,7 @@ struct PaymentQueueStateMachine: Sendable {
         return gone.isEmpty ? [] : [.forget(gone), .remove(gone)] + nextFinishes()
     }
 
+    /// The request to finish a transaction failed. It is repeated after a delay.
     mutating func finishFailed(_ key: UUID) -> [Action] {
         guard finishing.remove(key) != nil, entries[key] != nil else { return [] }
         return wait(for: .entry(key)) + nextFinishes()
@@ -311,7 +327,8 @@ struct PaymentQueueStateMachine: Sendable {
         }
     }
 
-    /// The save of a gate failed. None of the actions after it happened.
+    /// The save of a gate failed, and none of the actions after it happened. A payment that is not yet sent fails, a
+    /// paid one fetches its receipts again, and a restored one is removed.
     mutating func saveFailed(_ keys: [UUID]) -> [Action] {
         var actions: [Action] = []
         var mustCollectAgain = false
@@ -413,7 +430,7 @@ struct PaymentQueueStateMachine: Sendable {
     mutating func startListing() -> [Action] {
         guard isActive, !isListing else { return [] }
         isListing = true
-        isUnlisted = false
+        listingNeedsSignIn = false
         mustListAgain = false
         lastListed = nil
         return [.list(after: nil)]
@@ -430,7 +447,7 @@ struct PaymentQueueStateMachine: Sendable {
     }
 
     /// Whether a request is running whose response may contain a finished transaction.
-    private var mayComeAgain: Bool { isListing || restore != nil || expected > 0 }
+    private var mayComeAgain: Bool { isListing || restore != nil || expectedResponses > 0 }
 
     /// Shows the next sheet. Sheets are shown one at a time, in the queue's order.
     private mutating func nextConfirmation() -> [Action] {
@@ -476,27 +493,26 @@ struct PaymentQueueStateMachine: Sendable {
 
     /// The store completed the purchase. No save is needed: the journal still has `sending`, and a repeated request
     /// with the same idempotency key gets the same response.
-    private mutating func paid(_ entry: PaymentQueueEntry, _ transaction: TransactionDescription) -> [Action] {
+    private mutating func paid(_ entry: PaymentQueueEntry, _ transaction: TransactionDescription) {
         var entry = entry
         entry.phase = .collecting
         entry.transaction = transaction
         entry.failure = nil
         put(entry)
-        return []
     }
 
     /// Merges a transaction of the store's list: into the entry with its idempotency key if that payment is still open,
     /// else as a new entry. It leaves an entry that has failed unchanged, because the app may be finishing it.
-    mutating func take(_ transaction: TransactionDescription, account: AccountID, fresh: () -> UUID) {
+    mutating func take(_ transaction: TransactionDescription, account: AccountID, makeKey: () -> UUID) {
         if let key = transaction.idempotencyKey, var entry = entries[key], entry.transaction == nil,
             entry.phase != .failed
         {
             if confirming == key { confirming = nil }
             entry.account = account
-            _ = paid(entry, transaction)
+            paid(entry, transaction)
             return
         }
-        let key = transaction.idempotencyKey.flatMap { entries[$0] == nil ? $0 : nil } ?? fresh()
+        let key = transaction.idempotencyKey.flatMap { entries[$0] == nil ? $0 : nil } ?? makeKey()
         put(
             PaymentQueueEntry(
                 key: key, position: takePosition(), payment: PaymentValues(of: transaction), account: account,
