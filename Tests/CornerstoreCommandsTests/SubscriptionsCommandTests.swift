@@ -52,6 +52,23 @@ import Testing
         subscription["nextCharge"] as? [String: Any]
     }
 
+    @Test func buyingALowerPlanSaysThatItWaits() async throws {
+        try await RunningStore.with(yaml: Self.club) { store in
+            let bought = try await Program.run(["buy", "club.yearly", "--data", store.data, "--json"]).output.object()
+            #expect(bought["until"] == nil)
+            let answer = try await Program.run(["buy", "club.monthly", "--data", store.data, "--json"]).output.object()
+            #expect(answer["productId"] as? String == "club.monthly")
+            #expect(answer["transactionId"] as? String == bought["transactionId"] as? String)
+            let until = try #require(answer["until"] as? [String: String])
+            #expect(until["productId"] == "club.yearly" && until["expiresDate"]?.hasSuffix("Z") == true)
+            // Back to the plan that the subscriber has, and down again, in words.
+            #expect(try await Program.run(["buy", "club.yearly", "--data", store.data]).output.hasPrefix("Bought"))
+            let text = try await Program.run(["buy", "club.monthly", "--data", store.data]).output
+            #expect(text.hasPrefix("club.monthly begins with the next renewal, on "))
+            #expect(text.contains("club.yearly is paid until then."))
+        }
+    }
+
     @Test func theCustomerManagesInTheTerminal() async throws {
         try await RunningStore.with(yaml: Self.club) { store in
             #expect(await store.run("subscriptions").output.hasPrefix("The account has no subscriptions."))

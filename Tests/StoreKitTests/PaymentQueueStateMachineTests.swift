@@ -303,19 +303,19 @@ struct PaymentQueueStateMachineTests {
         }
         #expect(names(machine.restore(username: nil, key: restoreKey)) == ["restore"])
         #expect(
-            names(machine.restored(restoreKey, page([7, 9], next: 5), fresh: fresh))
+            names(machine.restored(restoreKey, page([7, 9], next: 5), makeKey: fresh))
                 == ["gate restored,restored", "update restored,restored", "restore 5"])
         #expect(
-            machine.restored(restoreKey, .unreachable(nil), fresh: fresh) == [
+            machine.restored(restoreKey, .unreachable(nil), makeKey: fresh) == [
                 .wait(for: .restore(restoreKey), attempt: 1)
             ])
         #expect(names(machine.waited(for: .restore(restoreKey))) == ["restore 5"])
         #expect(
-            names(machine.restored(restoreKey, page([11], next: nil), fresh: fresh))
+            names(machine.restored(restoreKey, page([11], next: nil), makeKey: fresh))
                 == ["gate restored", "update restored", "conclude"])
         #expect(names(machine.concludeRestore(restoreKey)) == ["ended 1"])
         // An answer that comes late finds nothing to do.
-        #expect(machine.restored(restoreKey, page([13], next: nil), fresh: fresh) == [])
+        #expect(machine.restored(restoreKey, page([13], next: nil), makeKey: fresh) == [])
         #expect(machine.concludeRestore(restoreKey) == [])
         #expect(machine.inOrder.map { $0.transaction?.transactionID.rawValue } == [7, 9, 11])
         #expect(machine.inOrder.allSatisfy { $0.isRestored == true && $0.account == "me" })

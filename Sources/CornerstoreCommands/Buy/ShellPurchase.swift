@@ -1,5 +1,6 @@
 import Foundation
 import StoreKit
+import StoreReceipts
 import StoreWire
 import Synchronization
 
@@ -80,11 +81,12 @@ struct ShellPurchase: Sendable {
         switch state {
         case .purchased, .restored:
             guard let id = transaction.transactionIdentifier else { return nil }
+            let (receiptFile, current) = try keepReceipt(with: id)
             let report = BuyReport(
                 transactionId: id, originalTransactionId: transaction.original?.transactionIdentifier ?? id,
                 productId: productID,
                 quantity: quantity, state: "purchased",
-                applicationUsername: transaction.payment.applicationUsername, receiptFile: try keepReceipt())
+                applicationUsername: transaction.payment.applicationUsername, receiptFile: receiptFile, until: current)
             queue.finishTransaction(transaction)
             return report
         case .failed:
@@ -102,18 +104,34 @@ struct ShellPurchase: Sendable {
     }
 
     /// Copies the app receipt before the transaction is finished, because finished consumables are removed from it.
-    private func keepReceipt() throws -> String {
+    /// - Returns: the path of the receipt, and the current period when the bought plan begins with the next renewal:
+    ///   then the purchase's transaction is that of the current plan.
+    private func keepReceipt(with transactionID: String) throws -> (path: String, current: BuyReport.Current?) {
         guard let receipt = storeReceiptURL else { throw CommandError(.failed, "The device has no app receipt.") }
-        guard let receiptOut else { return receipt.path }
+        let bytes: Data
+        do { bytes = try Data(contentsOf: receipt) } catch {
+            throw CommandError(.failed, "Cannot read the receipt \(receipt.path).")
+        }
+        let period = try? ReceiptContainer.parse(Array(bytes)).receipt.inApp.first {
+            $0.transactionID == transactionID && $0.productID != productID
+        }
+        let current = period.flatMap { period in
+            period.expiresDate.map {
+                BuyReport.Current(
+                    productId: Style.printable(period.productID), expiresDate: Moment.text(ReceiptDate($0).milliseconds)
+                )
+            }
+        }
+        guard let receiptOut else { return (receipt.path, current) }
         do {
-            try Data(contentsOf: receipt).write(to: receiptOut, options: .atomic)
+            try bytes.write(to: receiptOut, options: .atomic)
         } catch {
             throw CommandError(
                 .failed,
                 "Cannot write the receipt to \(receiptOut.path). The purchase is complete, and its receipt is in \(receipt.path)."
             )
         }
-        return receiptOut.path
+        return (receiptOut.path, current)
     }
 }
 
