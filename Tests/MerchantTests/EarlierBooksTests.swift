@@ -252,9 +252,9 @@ import Testing
             #expect(try await rights() == ["ann revoked 30 -", "bob active 30 true"])
             try await notify("RENEWAL_EXTENDED", signedAt: TestClock.start + 6, days: 45)
             #expect(try await rights() == ["ann revoked 30 -", "bob active 45 true"])
-            try await notify("REFUND", signedAt: TestClock.start + 7)
+            try await notify("REFUND", signedAt: TestClock.start + 7, days: 45)
             #expect(try await rights() == ["ann revoked 30 -", "bob revoked 45 true"])
-            try await notify("REFUND_REVERSED", signedAt: TestClock.start + 8)
+            try await notify("REFUND_REVERSED", signedAt: TestClock.start + 8, days: 45)
             #expect(try await rights() == ["ann revoked 30 -", "bob active 45 true"])
         }
     }

@@ -32,4 +32,31 @@ import Testing
             #expect(try await shop.merchant.report(of: "ann").entitlements.contains { $0.willRenew == false })
         }
     }
+
+    /// The sandbox can end a period early and renew it at once. An earlier receipt that comes late changes nothing.
+    @Test(arguments: Backend.available) func anEndThatComesEarlyIsFollowed(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let start = shop.clock.milliseconds
+            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+            _ = try await shop.redeem(first, for: "ann")
+            shop.clock.milliseconds += 10_000
+            let ended = shop.purchase("monthly", 1, expiresIn: 10_000, purchasedAt: start)
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000, renewal: true)
+            _ = try await shop.redeem(ended, second, for: "ann")
+            func end() async throws -> Int64? {
+                try await shop.merchant.entitlements(of: "ann").entitlements.first?.expiresAt
+            }
+            #expect(try await end() == start + 70_000)
+            // Nothing of the first period was replaced: it was over.
+            #expect(try await shop.gems("ann") == 20)
+            shop.clock.milliseconds += 5_000
+            let endedToo = shop.purchase("monthly", 2, original: 1, expiresIn: 5_000, purchasedAt: start + 10_000)
+            _ = try? await shop.redeem(endedToo, for: "ann")
+            #expect(try await end() == start + 15_000)
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            _ = try? await shop.redeem(first, second, for: "ann")
+            #expect(try await end() == start + 15_000)
+            #expect(try await shop.findings() == [])
+        }
+    }
 }

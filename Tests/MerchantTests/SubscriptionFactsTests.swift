@@ -222,12 +222,23 @@ import Testing
         #expect(!value.isRefunded(Self.key(year)))
     }
 
-    @Test func anExtensionMovesTheEndWheneverItComes() {
-        let month = Self.period("plus", 1, from: 0, signedAt: 0)
-        let longer = Self.period("plus", 1, from: 0, days: 45, signedAt: 0)
+    @Test func theEndThatWasSignedLastCountsWheneverItComes() {
+        let month = Self.period("plus", 1, from: 0, signedAt: 1)
+        let longer = Self.period("plus", 1, from: 0, days: 45, signedAt: 2)
+        let shorter = Self.period("plus", 1, from: 0, days: 10, signedAt: 3)
         for order in [[month, longer], [longer, month]] {
             #expect(merged(order.map { facts($0) }).access(at: 40 * Self.day)?.expiresAt == 45 * Self.day)
         }
+        for order in [[month, longer, shorter], [shorter, longer, month], [longer, shorter, month]] {
+            let value = merged(order.map { facts($0) })
+            #expect(value.access(at: 9 * Self.day)?.expiresAt == 10 * Self.day)
+            #expect(value.access(at: 10 * Self.day) == nil)
+        }
+        // An end without a date of its statement, which an earlier program recorded, counts least.
+        var recorded = Subscription.Period(
+            key: Self.key(month), productID: "plus", purchasedAt: 0, expiresAt: 90 * Self.day)
+        recorded.merge(facts(month).periods[0])
+        #expect(recorded.expiresAt == 30 * Self.day)
     }
 
     // MARK: pending_renewal_info

@@ -21,6 +21,7 @@ public enum MerchantSchema {
         Migration(10, "lists of redemptions", redemptionLists),
         Migration(11, "redemptions listed by their key", ["DROP INDEX redemptions_by_time"]),
         Migration(12, "facts of subscriptions", SubscriptionFactsSchema.statements),
+        Migration(13, "signed ends of periods", SubscriptionFactsSchema.signedEnds),
     ]
 
     private static let products = [

@@ -34,4 +34,10 @@ enum SubscriptionFactsSchema {
                 WHERE subscription_key = entitlements.source AND subscriptions.user_id = entitlements.user_id)
         """,
     ]
+
+    /// Keeps when the end of each period was signed, so that a later statement replaces it whether it is earlier or
+    /// later. Every statement counts against an end that an earlier program recorded.
+    static let signedEnds = [
+        "ALTER TABLE subscription_periods ADD COLUMN end_signed_at BIGINT NOT NULL DEFAULT 0"
+    ]
 }

@@ -8,9 +8,10 @@ extension Subscription {
         var productID: ProductID
         /// The start, by the earliest statement: a receipt has it in whole seconds.
         var purchasedAt: Int64
-        /// The latest end that the store stated: a store may extend a period. The commands of the sandbox that end a
-        /// period now are not followed.
+        /// The end that the store stated last: it may extend a period, and in the sandbox end one early.
         var expiresAt: Int64
+        /// The time at which the store signed the statement of the end; 0 when an earlier program recorded it.
+        var endSignedAt: Int64 = 0
         /// The account token of the purchase.
         var accountToken: Statement<String>?
         /// The first known time at which the store said that another plan has replaced the period; nil when it has not.
@@ -32,7 +33,9 @@ extension Subscription {
             if (other.purchasedAt, other.productID.rawValue) < (purchasedAt, productID.rawValue) {
                 (purchasedAt, productID) = (other.purchasedAt, other.productID)
             }
-            expiresAt = max(expiresAt, other.expiresAt)
+            if (other.endSignedAt, other.expiresAt) > (endSignedAt, expiresAt) {
+                (endSignedAt, expiresAt) = (other.endSignedAt, other.expiresAt)
+            }
             accountToken = .latest(accountToken, other.accountToken) { $0 < $1 }
             upgradedAt = [upgradedAt, other.upgradedAt].compactMap(\.self).min()
             refundedAt = [refundedAt, other.refundedAt].compactMap(\.self).min()
@@ -122,6 +125,7 @@ extension Subscription.Period {
         guard let expiresAt = purchase.expiresAt else { return nil }
         self.init(
             key: key, productID: purchase.productID, purchasedAt: purchase.purchasedAt, expiresAt: expiresAt,
+            endSignedAt: purchase.signedAt,
             accountToken: purchase.accountToken.map { .init(value: $0, signedAt: purchase.signedAt) })
         if purchase.isUpgraded == true {
             upgradedAt = purchase.revokedAt ?? purchase.signedAt

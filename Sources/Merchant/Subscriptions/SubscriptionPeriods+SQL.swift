@@ -8,14 +8,14 @@ extension Subscription.Period {
         try connection.query(
             """
             SELECT period_key, product_id, purchased_at, expires_at, account_token, token_signed_at, upgraded_at,
-                refunded_at, revoked_at, refund_signed_at, grace_until, grace_signed_at
+                refunded_at, revoked_at, refund_signed_at, grace_until, grace_signed_at, end_signed_at
             FROM subscription_periods WHERE subscription_key = $1
             """, [key]
         ).map { row in
             var period = Subscription.Period(
                 key: RedemptionKey(text: try row.string(0)), productID: ProductID(try row.string(1)),
-                purchasedAt: try row.int64(2), expiresAt: try row.int64(3), upgradedAt: try row.optionalInt64(6),
-                refundedAt: try row.optionalInt64(7))
+                purchasedAt: try row.int64(2), expiresAt: try row.int64(3), endSignedAt: try row.int64(12),
+                upgradedAt: try row.optionalInt64(6), refundedAt: try row.optionalInt64(7))
             if let token = try row.optionalString(4), let signedAt = try row.optionalInt64(5) {
                 period.accountToken = .init(value: token, signedAt: signedAt)
             }
@@ -36,19 +36,20 @@ extension Subscription.Period {
             """
             INSERT INTO subscription_periods (subscription_key, period_key, product_id, purchased_at, expires_at,
                 account_token, token_signed_at, upgraded_at, refunded_at, revoked_at, refund_signed_at, grace_until,
-                grace_signed_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                grace_signed_at, end_signed_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
             ON CONFLICT (subscription_key, period_key) DO UPDATE SET product_id = excluded.product_id,
                 purchased_at = excluded.purchased_at, expires_at = excluded.expires_at,
                 account_token = excluded.account_token, token_signed_at = excluded.token_signed_at,
                 upgraded_at = excluded.upgraded_at, refunded_at = excluded.refunded_at,
                 revoked_at = excluded.revoked_at, refund_signed_at = excluded.refund_signed_at,
-                grace_until = excluded.grace_until, grace_signed_at = excluded.grace_signed_at
+                grace_until = excluded.grace_until, grace_signed_at = excluded.grace_signed_at,
+                end_signed_at = excluded.end_signed_at
             """,
             [
                 subscription, key.text, productID.rawValue, purchasedAt, expiresAt, accountToken?.value,
                 accountToken?.signedAt, upgradedAt, refundedAt, revokedAt, refund?.signedAt, grace.flatMap(\.value),
-                grace?.signedAt,
+                grace?.signedAt, endSignedAt,
             ])
     }
 }
