@@ -53,6 +53,11 @@ extension Figure {
     static func verifyReceiptOverBare(_ value: Double) -> Figure {
         Figure(name: "verifyreceipt-over-bare", value: value, goal: .atLeast(0.42))
     }
+    /// Rate of `verifyReceipt` with 60 months of a subscription, unchanged since the last request, over a bare
+    /// handler's.
+    static func verifyReceiptSixtyMonthsOverBare(_ value: Double) -> Figure {
+        Figure(name: "verifyreceipt-60-months-over-bare", value: value, goal: .atLeast(0.4))
+    }
     /// Rate of `verifyReceipt` with a subscription whose ledger has changed, which signs, over the raw sign rate.
     static func verifyReceiptSubscriptionOverSign(_ value: Double) -> Figure {
         Figure(name: "verifyreceipt-subscription-over-sign", value: value, goal: .atLeast(0.8))

@@ -8,19 +8,29 @@ import StoreWire
 /// A sandbox ledger, written before the store starts: signed-in accounts with finished purchases.
 struct Ledger: Sendable {
     var accounts: Int
+    /// The transactions of all accounts. The first ones of each account are months of a subscription, the others
+    /// consumables.
     var transactions: Int
-    /// When all subscriptions renew, in milliseconds since 1970; nil for subscriptions that have ended.
+    /// The months of each subscription.
+    var months = 1
+    /// When subscriptions renew, in milliseconds since 1970; nil for subscriptions that have ended.
     var renewalDate: Int64?
-    /// Whether each account's first purchase is a month of a subscription, the rest being consumables.
+    /// How many of the subscriptions renew then, the others ten years later; nil for all.
+    var renewals: Int?
     private static let perStatement = 500
     private static let firstID: Int64 = 2_000_000_000_010_000
-    private static let date: Int64 = 1_780_000_000_000
+    static let date: Int64 = 1_780_000_000_000
 
     /// The token of an account's device.
     static func token(_ account: Int) -> String { "bench-token-\(account)" }
 
-    /// The id of an account's subscription.
-    func subscriptionID(_ account: Int) -> Int64 { Self.firstID + Int64(account) }
+    /// The id of one month of an account's subscription, which is the original id for the first month.
+    func subscriptionID(_ account: Int, month: Int = 0) -> Int64 { Self.firstID + Int64(month * accounts + account) }
+
+    /// The purchase date of one month of a subscription, the last one being ``date``.
+    func purchaseDate(month: Int) -> Int64 { Self.date - Int64(months - 1 - month) * Self.month }
+
+    static let month: Int64 = 30 * 86_400_000
 
     /// Writes the ledger into a data directory or PostgreSQL. The purchases of different accounts are interleaved.
     /// - Parameter postgreSQL: a URL and the prefix of the store's schemas; nil for SQLite.
@@ -66,17 +76,25 @@ struct Ledger: Sendable {
 
     private func insertTransaction(_ number: Int, _ connection: Connection) throws {
         let account = number % accounts
-        let isSubscription = number < accounts
+        let month = number / accounts < months ? number / accounts : nil
         // As the device makes its keys, one a second.
         let made = Date(timeIntervalSince1970: Double(Self.date) / 1000 - Double(transactions - number))
-        try Self.insertTransaction(number, account, isSubscription, made, connection)
-        if isSubscription { try Self.insertSubscription(number, renewalDate, connection) }
+        try Self.insertTransaction(
+            number, account, original: month == nil ? number : account, month.map { purchaseDate(month: $0) }, made,
+            connection)
+        guard month == 0 else { return }
+        let later = renewals.map { account >= $0 } ?? false
+        try Self.insertSubscription(
+            number, last: number + (months - 1) * accounts, renewalDate.map { later ? $0 + 120 * Self.month : $0 },
+            connection)
     }
 
     /// Writes the rows of a purchase.
+    /// - Parameter subscribedAt: the purchase date of a month of a subscription; nil for a consumable.
     static func insertTransaction(
-        _ number: Int, _ account: Int, _ isSubscription: Bool, _ made: Date, _ connection: Connection
+        _ number: Int, _ account: Int, original: Int, _ subscribedAt: Int64?, _ made: Date, _ connection: Connection
     ) throws {
+        let isSubscription = subscribedAt != nil
         let key = UUID(timeOrdered: made, chance: UUID()).uuidString
         let product = "\(SampleReceipts.bundleID).\(isSubscription ? "monthly" : "credit")"
         let id = firstID + Int64(number)
@@ -91,19 +109,22 @@ struct Ledger: Sendable {
             INSERT INTO transactions (account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind,
                 quantity, price, currency, storefront, purchase_date, original_purchase_date, expires_date,
                 web_order_line_item_id, subscription_group_id, idempotency_key, finished_at)
-            VALUES ($1, $2, $2, $3, $4, 1, $5, 1, 990, 'USD', 'USA', $6, $6, $7, $8, $9, $10, $6)
+            VALUES ($1, $2, $11, $3, $4, 1, $5, 1, 990, 'USD', 'USA', $6, $12, $7, $8, $9, $10, $6)
             """,
             [
                 accountID(account), id, SampleReceipts.bundleID, product,
                 isSubscription ? ProductKind.autoRenewableSubscription.rawValue : ProductKind.consumable.rawValue,
-                date,
-                isSubscription ? date + 30 * 86_400_000 : nil as Int64?, isSubscription ? id : nil as Int64?,
-                isSubscription ? "BE9C0003" : nil as String?, key,
+                subscribedAt ?? date,
+                subscribedAt.map { $0 + month }, isSubscription ? id : nil as Int64?,
+                isSubscription ? "BE9C0003" : nil as String?, key, firstID + Int64(original), date,
             ])
     }
 
     /// Writes the row of a subscription, as a renewal does, and one piece of news.
-    static func insertSubscription(_ number: Int, _ renewalDate: Int64?, _ connection: Connection) throws {
+    /// - Parameter last: the number of the last month's transaction.
+    static func insertSubscription(
+        _ number: Int, last: Int, _ renewalDate: Int64?, _ connection: Connection
+    ) throws {
         let id = firstID + Int64(number)
         let product = "\(SampleReceipts.bundleID).monthly"
         try connection.execute(
@@ -111,12 +132,12 @@ struct Ledger: Sendable {
             INSERT INTO subscriptions (original_transaction_id, account_id, bundle_id, subscription_group_id,
                 original_purchase_date, state, product_id, transaction_id, expires_date, renewal_product_id, will_renew,
                 next_line_item_id, renewals, due_at, revision)
-            VALUES ($1, $2, $3, 'BE9C0003', $4, $5, $6, $1, $7, $6, $8, $1, 0, $9, 1)
+            VALUES ($1, $2, $3, 'BE9C0003', $4, $5, $6, $10, $7, $6, $8, $10, 0, $9, 1)
             """,
             [
                 id, accountID(number), SampleReceipts.bundleID, date, renewalDate == nil ? "expired" : "active",
                 product,
-                renewalDate ?? date, renewalDate != nil, renewalDate,
+                renewalDate ?? date, renewalDate != nil, renewalDate, firstID + Int64(last),
             ])
         try connection.execute(
             """

@@ -20,6 +20,17 @@ enum SampleReceipts {
         receipt([purchase("\(bundleID).monthly", transactionID, kind: .autoRenewableSubscription)])
     }
 
+    /// An app receipt of the sandbox with months of one subscription.
+    /// - Parameter months: the transactions' ids and purchase dates, in milliseconds since 1970.
+    static func subscription(months: [(id: Int64, date: Int64)]) -> AppReceipt {
+        receipt(
+            months.map { month in
+                purchase(
+                    "\(bundleID).monthly", month.id, original: months.first?.id, kind: .autoRenewableSubscription,
+                    at: Date(timeIntervalSince1970: Double(month.date) / 1_000))
+            })
+    }
+
     /// An app receipt of the sandbox with one purchase of credits.
     static func credit(transactionID: Int64) -> AppReceipt {
         receipt([purchase("\(bundleID).credit", transactionID, kind: .consumable)])
@@ -65,11 +76,13 @@ enum SampleReceipts {
                 attribute6: [UInt8](repeating: 1, count: 64), attribute7: [UInt8](repeating: 2, count: 72)))
     }
 
-    private static func purchase(_ productID: String, _ id: Int64, kind: ProductKind) -> InAppPurchase {
+    private static func purchase(
+        _ productID: String, _ id: Int64, original: Int64? = nil, kind: ProductKind, at date: Date = date
+    ) -> InAppPurchase {
         let isSubscription = kind == .autoRenewableSubscription
         return InAppPurchase(
             quantity: 1, productID: productID, transactionID: String(id), purchaseDate: date,
-            originalTransactionID: String(id),
+            originalTransactionID: String(original ?? id),
             originalPurchaseDate: date, productType: kind.receiptNumber,
             expiresDate: isSubscription ? date.addingTimeInterval(30 * 86_400) : nil, itemID: 0,
             webOrderLineItemID: isSubscription ? id + 1 : 0, cancellationDate: nil, isTrialPeriod: false,

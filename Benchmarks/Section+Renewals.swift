@@ -16,21 +16,13 @@ extension Section {
             Ledger(accounts: count, transactions: count, renewalDate: due), hasConsole: false)
         defer { store.stop() }
         let purchases = try store.purchases()
-        let port = try store.store.port("control")
-        let began = ContinuousClock.now
-        async let seconds = step(port, from: began)
+        async let seconds = step(store)
         let load = LoadGenerator(clients: 4, warmUp: 0.5, seconds: 5)
         var result = try await load.run(port: purchases.port, requests: purchases.requests)
         result.latencies.sort()
         let wait = result.percentile(0.99)
         let rate = Double(count) / (try await seconds)
-        for account in [0, count - 1] {
-            let path = "/control/v1/sandbox/subscriptions?account=bench-\(account)@example.com"
-            let state = try await OneRequest.answer(port: port, request: LoadGenerator.get(path))
-            guard String(decoding: state, as: UTF8.self).contains("DID_RENEW") else {
-                throw BenchmarkError("the subscription of bench-\(account)@example.com has not renewed")
-            }
-        }
+        try await checkRenewal(of: [0, count - 1], at: store)
         print(String(format: "  renewals by a step of the clock           %8.0f /s", rate))
         print(
             String(
@@ -39,8 +31,51 @@ extension Section {
         return [.renewalsOverRows(rate / bare), .purchaseBesideRenewalsMilliseconds(wait)]
     }
 
+    /// `verifyReceipt`, purchases and a step of the clock over 10,000 renewals, in a store with 1,000,000 subscribers
+    /// and in small ones.
+    static let subscribers = Section(name: "subscribers") { setting in
+        let due = Int64(Date().timeIntervalSince1970 * 1000) + 30 * 86_400_000
+        let many = try await StoreUnderLoad.start(
+            Ledger(accounts: 1_000_000, transactions: 1_000_000, renewalDate: due, renewals: 10_000))
+        defer { many.stop() }
+        let few = try await StoreUnderLoad.start(Ledger(accounts: 1_000, transactions: 1_000, renewalDate: due))
+        defer { few.stop() }
+        let due10k = try await StoreUnderLoad.start(Ledger(accounts: 10_000, transactions: 10_000, renewalDate: due))
+        defer { due10k.stop() }
+        let verifying = try await pair(
+            setting, try few.verifySubscription(), try many.verifySubscription(of: 1_000))
+        for store in [few, many] { try await setting.load.settle(try store.purchases(by: 1_000)) }
+        let buying = try await pair(setting, try few.purchases(), try many.purchases(by: 1_000))
+        let alone = try await step(due10k)
+        let among = try await step(many)
+        try await checkRenewal(of: [0, 9_999], at: many)
+        print(
+            String(
+                format: "  10,000 renewals                           %8.0f /s, among 1,000,000 %8.0f /s",
+                10_000 / alone,
+                10_000 / among))
+        return [
+            .verifySubscribersMillionOverThousand(verifying.1.over(verifying.0)),
+            .purchasesMillionSubscribersOverThousand(buying.1.over(buying.0)),
+            .renewalsAmongMillionOverAlone(alone / among),
+        ]
+    }
+
+    private static func checkRenewal(of accounts: [Int], at store: StoreUnderLoad) async throws {
+        for account in accounts {
+            let path = "/control/v1/sandbox/subscriptions?account=bench-\(account)@example.com"
+            let state = try await OneRequest.answer(
+                port: try store.store.port("control"), request: LoadGenerator.get(path))
+            guard String(decoding: state, as: UTF8.self).contains("DID_RENEW") else {
+                throw BenchmarkError("the subscription of bench-\(account)@example.com has not renewed")
+            }
+        }
+    }
+
     /// Moves the clock by 31 days. Returns the seconds until everything that was due is done.
-    private static func step(_ port: Int, from began: ContinuousClock.Instant) async throws -> Double {
+    private static func step(_ store: StoreUnderLoad) async throws -> Double {
+        let began = ContinuousClock.now
+        let port = try store.store.port("control")
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/control/v1/sandbox/clock")
         request.method = .PUT
         request.headers.add(name: "Content-Type", value: "application/json")
@@ -62,8 +97,8 @@ extension Section {
         for start in stride(from: 0, to: count, by: 500) {
             try await database.write { connection in
                 for number in start..<min(start + 500, count) {
-                    try Ledger.insertTransaction(number, number, true, Date(), connection)
-                    try Ledger.insertSubscription(number, 0, connection)
+                    try Ledger.insertTransaction(number, number, original: number, 0, Date(), connection)
+                    try Ledger.insertSubscription(number, last: number, 0, connection)
                 }
             }
         }
@@ -77,6 +112,18 @@ extension Figure {
     /// The rate of renewals in a step of the clock, over the rate at which one connection writes their rows.
     static func renewalsOverRows(_ value: Double) -> Figure {
         Figure(name: "renewals-over-rows", value: value, goal: .atLeast(0.5))
+    }
+    /// Rate of `verifyReceipt` with a subscription among 1,000,000 subscribers over that among 1,000.
+    static func verifySubscribersMillionOverThousand(_ value: Double) -> Figure {
+        Figure(name: "verifyreceipt-1m-over-1k-subscribers", value: value, goal: .atLeast(0.9))
+    }
+    /// Rate of purchases by 1,000 accounts among 1,000,000 subscribers over that among 1,000.
+    static func purchasesMillionSubscribersOverThousand(_ value: Double) -> Figure {
+        Figure(name: "purchases-1m-over-1k-subscribers", value: value, goal: .atLeast(0.9))
+    }
+    /// Rate of 10,000 renewals in a step of the clock among 1,000,000 subscriptions over that among 10,000.
+    static func renewalsAmongMillionOverAlone(_ value: Double) -> Figure {
+        Figure(name: "renewals-1m-over-10k-subscribers", value: value, goal: .atLeast(0.5))
     }
     /// The time that 99 of 100 purchases do not exceed while renewals are done.
     static func purchaseBesideRenewalsMilliseconds(_ value: Double) -> Figure {

@@ -3,6 +3,9 @@ import Foundation
 extension Section {
     private static let small = Ledger(accounts: 1_000, transactions: 1_000)
     private static let large = Ledger(accounts: 20_000, transactions: 1_000_000)
+    /// More subscribers than a store keeps answers for.
+    private static let many = Ledger(accounts: 4_000, transactions: 4_000)
+    private static let longSubscribed = Ledger(accounts: 16, transactions: 16 * 60, months: 60)
 
     /// `verifyReceipt` over HTTP beside a bare handler of the same sizes, and with a subscription, where it has to
     /// sign.
@@ -10,14 +13,20 @@ extension Section {
         let store = try await StoreUnderLoad.start(small)
         defer { store.stop() }
         let (bare, verifying) = try await compare(setting, try store.verifyReceipt())
+        let subscribed = try await StoreUnderLoad.start(many)
+        defer { subscribed.stop() }
         let rsa = try RSABaseline()
         let subscription = try await setting.load.compared(
-            try store.verifySubscription(), with: { try Rate.perSecond(seconds: 0.5, rounds: 1, work: rsa.sign) },
+            try subscribed.verifySubscription(), with: { try Rate.perSecond(seconds: 0.5, rounds: 1, work: rsa.sign) },
             rounds: setting.rounds)
         print(subscription.server.row)
         let cores = Double((Processors.forServers ?? .all).numbers.count)
+        let long = try await StoreUnderLoad.start(longSubscribed)
+        defer { long.stop() }
+        let (longBare, again) = try await compare(setting, try long.verifySubscribers())
         return [
             .verifyReceiptOverBare(verifying.over(bare)),
+            .verifyReceiptSixtyMonthsOverBare(again.over(longBare)),
             .verifyReceiptSubscriptionOverSign(Rate.ratio(subscription.server.rates, subscription.other) / cores),
         ]
     }

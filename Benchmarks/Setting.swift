@@ -66,7 +66,8 @@ struct Section: Sendable {
 
     /// In the order they run. Every figure in ``Figure`` belongs to one of them.
     static let all: [Section] = [
-        .bare, .receipts, .verifyReceipt, .purchases, .million, .console, .consolePostgreSQL, .renewals, .storefront,
+        .bare, .receipts, .verifyReceipt, .purchases, .million, .console, .consolePostgreSQL, .renewals, .subscribers,
+        .storefront,
         .startUp,
         .app, .restore, .queueStart, .packages, .content, .feed, .merchantBalance, .merchantSpend, .merchantReceipt,
         .merchantSigned, .merchantContent, .merchantPostgreSQL, .merchantMillion,

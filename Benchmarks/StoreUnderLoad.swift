@@ -66,10 +66,12 @@ struct StoreUnderLoad: Sendable {
             requests: { _, _ in request }, accepts: Self.isStatusZero)
     }
 
-    /// `verifyReceipt` with a subscription, of another account each time, so that no signed receipt can be remembered.
-    func verifySubscription() throws -> ServerUnderLoad {
+    /// `verifyReceipt` with a subscription, of another account each time, so that no answer can be kept.
+    /// - Parameter accounts: how many of the accounts are asked for; nil for all.
+    func verifySubscription(of accounts: Int? = nil) throws -> ServerUnderLoad {
         let signer = authority.receiptSigner(for: .sandbox)
-        let requests = try (0..<ledger.accounts).map { account in
+        let step = ledger.accounts / (accounts ?? ledger.accounts)
+        let requests = try stride(from: 0, to: ledger.accounts, by: step).map { account in
             let receipt = SampleReceipts.subscription(transactionID: ledger.subscriptionID(account))
             return LoadGenerator.post(StoreRoute.verifyReceipt.path, body: body(try signer.sign(receipt).bytes))
         }
@@ -79,9 +81,26 @@ struct StoreUnderLoad: Sendable {
             accepts: { Self.isStatusZero($0) && Self.contains($0, "latest_receipt") })
     }
 
+    /// `verifyReceipt` with all months of each account's subscription, again and again.
+    func verifySubscribers() throws -> ServerUnderLoad {
+        let signer = authority.receiptSigner(for: .sandbox)
+        let requests = try (0..<ledger.accounts).map { account in
+            let receipt = SampleReceipts.subscription(
+                months: (0..<ledger.months).map {
+                    (ledger.subscriptionID(account, month: $0), ledger.purchaseDate(month: $0))
+                })
+            return LoadGenerator.post(StoreRoute.verifyReceipt.path, body: body(try signer.sign(receipt).bytes))
+        }
+        return ServerUnderLoad(
+            name: "verifyReceipt, \(ledger.months) months", child: store.child, port: try store.port("sandbox"),
+            requests: { client, sequence in requests[(sequence * 32 + client) % requests.count] },
+            accepts: { $0.count > 1_000 * ledger.months })
+    }
+
     /// Purchases of a consumable, each with its own key, by the accounts in turn.
-    func purchases() throws -> ServerUnderLoad {
-        let accounts = ledger.accounts
+    /// - Parameter accounts: how many of the accounts buy; nil for all.
+    func purchases(by accounts: Int? = nil) throws -> ServerUnderLoad {
+        let accounts = accounts ?? ledger.accounts
         return ServerUnderLoad(
             name: "purchase, \(ledger.transactions) in ledger", child: store.child, port: try store.port("sandbox"),
             requests: { client, sequence in

@@ -5,7 +5,8 @@
 package struct JSONBytes: ~Copyable {
     @usableFromInline var memory: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
-    @usableFromInline var count = 0
+    /// The number of bytes that were written.
+    @usableFromInline package internal(set) var count = 0
     /// Whether a value precedes the next one in its object or array.
     @usableFromInline var needsComma = false
 
@@ -135,6 +136,13 @@ package struct JSONBytes: ~Copyable {
         Base64.encode(base64.span, to: memory + count)
         count += encodedCount
         put(UInt8(ascii: "\""))
+    }
+
+    /// Bytes that were written before: whole members with their commas.
+    package mutating func append(_ bytes: [UInt8]) {
+        makeRoom(bytes.count)
+        put(bytes.span)
+        needsComma = true
     }
 
     /// A number in an array.

@@ -36,6 +36,7 @@ public final class Store: Sendable {
     /// How this environment renews subscriptions.
     let policy: RenewalPolicy
     let schedule = RenewalSchedule()
+    let keptAnswers = KeptAnswers()
 
     private init(
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,

@@ -68,6 +68,22 @@ import Testing
         #expect(text(response) == expected)
     }
 
+    @Test(arguments: [0, 999_999_999_999, 1_537_851_189_557, 5_000_000_000_000] as [Int64])
+    func anEncodedAnswerIsTheSameAtAnotherDate(_ milliseconds: Int64) {
+        func answer(_ milliseconds: Int64) -> AppReceiptResponse {
+            let purchase = PurchaseInformation(Self.subscription)
+            return AppReceiptResponse(
+                environment: .sandbox,
+                receipt: ReceiptInformation(Self.receipt, requestDate: ReceiptDate(milliseconds: milliseconds)),
+                latest: AppReceiptResponse.Latest(
+                    purchases: [purchase, purchase], receipt: [1, 2, 3], pendingRenewals: []))
+        }
+        let encoded = VerifyReceiptResponse.encodedAppReceipt(
+            answer(1_531_643_137_000).encoded, requestDate: ReceiptDate(milliseconds: milliseconds))
+        #expect(text(encoded) == text(.appReceipt(answer(milliseconds))))
+        #expect(encoded.status == .ok)
+    }
+
     @Test func aReceiptWithoutPurchasesHasAnEmptyArray() throws {
         var information = ReceiptInformation(Self.receipt, requestDate: ReceiptDate(milliseconds: 0))
         information.inApp = []

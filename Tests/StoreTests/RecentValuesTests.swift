@@ -18,6 +18,18 @@ import Testing
         #expect(recent.value(for: 0) == nil)
     }
 
+    @Test func costsAreTheBoundToo() {
+        let recent = RecentValues<Int, Int>(capacity: 100) { $0 }
+        for key in 1...200 {
+            recent.insert(1 + key % 20, for: key)
+            recent.insert(1 + key % 20, for: key)
+            #expect(recent.value(for: key) == 1 + key % 20)
+            let costs = (1...key).compactMap { recent.value(for: $0) }
+            #expect(costs.reduce(0, +) <= 100)
+            if key % 7 == 0 { recent.removeValue(for: key) }
+        }
+    }
+
     @Test func aRowReadBeforeAChangeIsNotCached() {
         let recent = RecentValues<Int, String>(capacity: 10)
         for change in [{ recent.removeAll() }, { recent.removeValue(for: 7) }] {

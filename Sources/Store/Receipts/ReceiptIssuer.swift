@@ -35,7 +35,7 @@ final class ReceiptIssuer: Sendable {
 
     private static let largestRemembered = 32 << 10
     /// The greatest age of a cached receipt, in milliseconds of the store's clock. A receipt states its creation date.
-    private static let longestRemembered: Int64 = 60_000
+    static let longestRemembered: Int64 = 60_000
     private let environment: StoreEnvironment
     private let signer: ReceiptSigner
     private let recent = RecentValues<Identity, Signed>(capacity: 512)

@@ -27,6 +27,8 @@ extension Store {
         fileprivate let request: VerifyReceiptRequest
         /// The verified receipt, if only the ledger's data is missing.
         fileprivate var subscriber: AppReceipt?
+        /// The answer to an earlier request with the same receipt.
+        fileprivate var kept: KeptAnswer?
     }
 
     /// Answers a request without waiting, unless a certificate chain must be built or the ledger queried. Most requests
@@ -38,6 +40,10 @@ extension Store {
             request = try VerifyReceiptRequest(body: body)
         } catch {
             return .answer(failure(error.outcome))
+        }
+        if let kept = keptAnswers.answer(to: request) {
+            return secretRefusal(request, bundleID: kept.app.bundleID, isRequired: true).map { .answer($0) }
+                ?? .later(PendingVerification(request: request, kept: kept))
         }
         guard ReceiptKind.detect(request.receiptData) == .app,
             let verification = verifier.verifyIfChainIsKnown(request.receiptData, expecting: ReceiptExpectation())
@@ -61,6 +67,7 @@ extension Store {
     public func verify(_ pending: PendingVerification) async -> VerifyReceiptResponse {
         let request = pending.request
         do {
+            if let kept = pending.kept, let response = try await answer(kept) { return response }
             if let receipt = pending.subscriber { return try await answer(receipt, request) }
             switch ReceiptKind.detect(request.receiptData) {
             case .app: return try await verifyAppReceipt(request)
@@ -115,38 +122,49 @@ extension Store {
 
     /// Answers a request for a receipt with subscriptions.
     private func answer(_ receipt: AppReceipt, _ request: VerifyReceiptRequest) async throws -> VerifyReceiptResponse {
-        guard let latest = try await latest(of: receipt, excludingOld: request.excludeOldTransactions) else {
-            return failure(.accountNotFound)
-        }
-        return .appReceipt(response(to: receipt, latest: latest))
-    }
-
-    /// The latest transactions and receipt from the ledger; nil when the ledger has none of the receipt's
-    /// subscriptions.
-    private func latest(of receipt: AppReceipt, excludingOld: Bool) async throws -> AppReceiptResponse.Latest? {
         let ids = receipt.inApp.compactMap { $0.expiresDate == nil ? nil : TransactionID($0.transactionID) }
         let bundleID = BundleID(receipt.bundleID)
-        guard let app = apps[bundleID] else { return nil }
+        guard let app = apps[bundleID] else { return failure(.accountNotFound) }
         if schedule.mayBeDue(at: clock.milliseconds),
             let owner = try await database.read({ try Transactions.owner(ofOneOf: ids, in: bundleID, $0) })
         {
             try await settleSubscriptions(of: owner)
         }
-        let found = try await database.read { connection -> (Account, [Transaction], [Subscription])? in
-            guard let owner = try Transactions.owner(ofOneOf: ids, in: bundleID, connection),
-                let account = try Accounts.account(owner, connection)
-            else { return nil }
-            return (
-                account, try Transactions.inReceipt(of: owner, in: bundleID, connection),
-                try Subscriptions.all(of: owner, in: bundleID, connection)
-            )
+        let found = try await database.read { connection in
+            try Transactions.owner(ofOneOf: ids, in: bundleID, connection)
+                .flatMap { try CustomerLedger($0, in: bundleID, connection) }
         }
-        guard let (account, transactions, subscriptions) = found else { return nil }
+        guard let ledger = found else { return failure(.accountNotFound) }
+        let now = clock.milliseconds
+        let answer = response(
+            to: receipt,
+            latest: try latest(
+                of: receipt, ledger, app: app, excludingOld: request.excludeOldTransactions, at: now))
+        let encoded = answer.encoded
+        keptAnswers.keep(KeptAnswer(app: app, ledger: ledger, response: encoded, madeAt: now), to: request)
+        return .encodedAppReceipt(encoded, requestDate: answer.receipt.requestDate)
+    }
+
+    /// The answer that an earlier request with the same receipt got, with the date of this request; nil when something
+    /// in it has changed since.
+    private func answer(_ kept: KeptAnswer) async throws -> VerifyReceiptResponse? {
+        let (bundleID, owner) = (kept.app.bundleID, kept.ledger.account.accountID)
+        if schedule.mayBeDue(at: clock.milliseconds) { try await settleSubscriptions(of: owner) }
+        let ledger = try await database.read { try CustomerLedger(owner, in: bundleID, $0) }
+        let now = clock.milliseconds
+        guard ledger == kept.ledger, apps[bundleID] == kept.app, kept.isFresh(at: now) else { return nil }
+        return .encodedAppReceipt(kept.response, requestDate: ReceiptDate(milliseconds: now))
+    }
+
+    /// The latest transactions and receipt from the ledger.
+    private func latest(
+        of receipt: AppReceipt, _ ledger: CustomerLedger, app: AppRecord, excludingOld: Bool, at now: Int64
+    ) throws -> AppReceiptResponse.Latest {
+        let transactions = ledger.transactions
         let bytes = try issuer.appReceipt(
-            for: account, app: app, bundleVersion: receipt.applicationVersion,
+            for: ledger.account, app: app, bundleVersion: receipt.applicationVersion,
             device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash),
-            transactions: transactions,
-            at: clock.milliseconds)
+            transactions: transactions, at: now)
         // Apple lists the last to expire first, since 2020.
         let purchases = transactions.sorted {
             ($0.expiresDate ?? $0.purchaseDate, $0.transactionID) > (
@@ -156,7 +174,7 @@ extension Store {
         return AppReceiptResponse.Latest(
             purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases,
             receipt: bytes,
-            pendingRenewals: subscriptions.compactMap { PendingRenewal($0) })
+            pendingRenewals: ledger.subscriptions.compactMap { PendingRenewal($0) })
     }
 
     // MARK: iOS 6 transaction receipts

@@ -4,9 +4,16 @@ extension VerifyReceiptResponse {
     /// The body: JSON without white space, with the members in the order of Apple's answers of recent years.
     public var json: [UInt8] {
         var writer = ResponseWriter(capacity: estimatedSize)
+        if case .encodedAppReceipt(let response, let requestDate) = self {
+            writer.json.append(response.beginning)
+            writer.requestDate(requestDate)
+            writer.json.append(response.end)
+            return writer.json.bytes
+        }
         writer.json.beginObject()
         switch self {
         case .appReceipt(let response): writer.members(of: response)
+        case .encodedAppReceipt: break
         case .transactionReceipt(let response): writer.members(of: response)
         case .failure(let failure): writer.members(of: failure)
         }
@@ -16,20 +23,46 @@ extension VerifyReceiptResponse {
 
     /// The capacity for a usual answer, so that the buffer rarely grows.
     private var estimatedSize: Int {
-        guard case .appReceipt(let response) = self else { return 2_048 }
-        let purchases = response.receipt.inApp.count + (response.latest?.purchases.count ?? 0)
-        return 1_280 + purchases * 1_024 + (response.latest?.receipt.count ?? 0) / 2 * 3
+        switch self {
+        case .appReceipt(let response):
+            let purchases = response.receipt.inApp.count + (response.latest?.purchases.count ?? 0)
+            return 1_280 + purchases * 1_024 + (response.latest?.receipt.count ?? 0) / 2 * 3
+        case .encodedAppReceipt(let response, _): return response.count + 256
+        case .transactionReceipt, .failure: return 2_048
+        }
+    }
+}
+
+extension AppReceiptResponse {
+    /// The answer's JSON without `request_date`, for the same answer at another date.
+    public var encoded: EncodedAppReceiptResponse {
+        var writer = ResponseWriter(capacity: 1_280 + 1_024 * (receipt.inApp.count + (latest?.purchases.count ?? 0)))
+        writer.json.beginObject()
+        writer.members(of: self)
+        writer.json.endObject()
+        let bytes = writer.json.bytes
+        return EncodedAppReceiptResponse(
+            beginning: Array(bytes[..<writer.requestDatePlace.lowerBound]),
+            end: Array(bytes[writer.requestDatePlace.upperBound...]))
     }
 }
 
 private struct ResponseWriter: ~Copyable {
     var json: JSONBytes
+    /// Where the members of `request_date` are.
+    private(set) var requestDatePlace = 0..<0
     private var dates = DateMembers()
 
     init(capacity: Int) { json = JSONBytes(capacity: capacity) }
 
     /// A date in its three forms.
     private mutating func member(_ name: StaticString, date: ReceiptDate) { dates.write(name, date, to: &json) }
+
+    mutating func requestDate(_ date: ReceiptDate) {
+        let start = json.count
+        member("request_date", date: date)
+        requestDatePlace = start..<json.count
+    }
 
     mutating func members(of response: AppReceiptResponse) {
         json.member("environment", response.environment.rawValue)
@@ -90,7 +123,7 @@ private struct ResponseWriter: ~Copyable {
         json.member("download_id", number: receipt.downloadID)
         json.member("version_external_identifier", number: receipt.versionExternalIdentifier)
         member("receipt_creation_date", date: receipt.receiptCreationDate)
-        member("request_date", date: receipt.requestDate)
+        requestDate(receipt.requestDate)
         if let date = receipt.originalPurchaseDate { member("original_purchase_date", date: date) }
         if let version = receipt.originalApplicationVersion { json.member("original_application_version", version) }
         if let date = receipt.preorderDate { member("preorder_date", date: date) }

@@ -4,6 +4,8 @@ import StoreWire
 public enum VerifyReceiptResponse: Sendable, Equatable {
     /// The answer to a valid app receipt.
     case appReceipt(AppReceiptResponse)
+    /// The answer to a valid app receipt that was encoded before, with the date of this request.
+    case encodedAppReceipt(EncodedAppReceiptResponse, requestDate: ReceiptDate)
     /// The answer to a valid transaction receipt of iOS 6.
     case transactionReceipt(TransactionReceiptResponse)
     /// The answer to any other request.
@@ -12,7 +14,7 @@ public enum VerifyReceiptResponse: Sendable, Equatable {
     /// The answer's `status`.
     public var status: VerifyReceiptStatus {
         switch self {
-        case .appReceipt: .ok
+        case .appReceipt, .encodedAppReceipt: .ok
         case .transactionReceipt(let response): response.status
         case .failure(let failure): failure.status
         }
@@ -52,6 +54,17 @@ public struct AppReceiptResponse: Sendable, Equatable {
         self.receipt = receipt
         self.latest = latest
     }
+}
+
+/// The JSON of an answer to a valid app receipt, except for `request_date`.
+public struct EncodedAppReceiptResponse: Sendable, Equatable {
+    /// The bytes before the members of `request_date`.
+    let beginning: [UInt8]
+    /// The bytes after them.
+    let end: [UInt8]
+
+    /// The length of ``beginning`` and ``end``, in bytes.
+    public var count: Int { beginning.count + end.count }
 }
 
 /// The answer to a valid transaction receipt. Without `subscription` it has only `receipt` and `status`.

@@ -1,0 +1,77 @@
+import Database
+import StoreReceipts
+import StoreWire
+
+/// What the ledger has of a customer for the answers of `verifyReceipt`.
+struct CustomerLedger: Sendable, Equatable {
+    let account: Account
+    let transactions: [Transaction]
+    let subscriptions: [Subscription]
+
+    /// Reads the ledger. Nil for an account that does not exist.
+    init?(_ accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws {
+        guard let account = try Accounts.account(accountID, connection) else { return nil }
+        self.account = account
+        transactions = try Transactions.inReceipt(of: accountID, in: bundleID, connection)
+        subscriptions = try Subscriptions.all(of: accountID, in: bundleID, connection)
+    }
+}
+
+/// An answer of `verifyReceipt` to a subscriber's app receipt, with everything that it was made from.
+///
+/// Merchants ask about the same receipt again and again. The next request with the same receipt reads the ledger and,
+/// if nothing has changed, gets the same answer without verifying, signing and encoding anew.
+struct KeptAnswer: Sendable {
+    let app: AppRecord
+    let ledger: CustomerLedger
+    let response: EncodedAppReceiptResponse
+    /// The date of the receipt in the answer, by the store's clock.
+    let madeAt: Int64
+
+    /// Whether the answer may be given at a date. Its receipt states its creation date.
+    func isFresh(at date: Int64) -> Bool {
+        (madeAt...madeAt + ReceiptIssuer.longestRemembered).contains(date)
+    }
+}
+
+/// The answers of `verifyReceipt` to subscribers' receipts, in memory.
+struct KeptAnswers: Sendable {
+    /// The most memory that the answers take, in bytes.
+    static let capacity = 32 << 20
+
+    /// Finds an answer by the end of a receipt, which is a part of its signature.
+    private struct Key: Hashable {
+        let receiptEnd: [UInt8]
+        let excludesOldTransactions: Bool
+
+        init(_ request: VerifyReceiptRequest) {
+            receiptEnd = Array(request.receiptData.suffix(32))
+            excludesOldTransactions = request.excludeOldTransactions
+        }
+    }
+
+    private struct Entry: Sendable {
+        let receiptData: [UInt8]
+        let answer: KeptAnswer
+
+        /// About the memory that the entry takes, in bytes.
+        var cost: Int {
+            receiptData.count + answer.response.count
+                + answer.ledger.transactions.count * (MemoryLayout<Transaction>.stride + 256) + 2_048
+        }
+    }
+
+    private let entries = RecentValues<Key, Entry>(capacity: capacity) { $0.cost }
+
+    /// The answer to an earlier request with the same receipt, byte by byte; nil for none.
+    func answer(to request: VerifyReceiptRequest) -> KeptAnswer? {
+        guard let entry = entries.value(for: Key(request)), entry.receiptData == request.receiptData else { return nil }
+        return entry.answer
+    }
+
+    /// Keeps an answer, unless it alone would take a quarter of the memory.
+    func keep(_ answer: KeptAnswer, to request: VerifyReceiptRequest) {
+        let entry = Entry(receiptData: request.receiptData, answer: answer)
+        if entry.cost <= Self.capacity / 4 { entries.insert(entry, for: Key(request)) }
+    }
+}
