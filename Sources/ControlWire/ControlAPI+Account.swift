@@ -23,12 +23,14 @@ extension ControlAPI {
         public var codes: [Code]
         /// The newest deliveries to devices that restored the account's transactions; at most 200.
         public var restored: [RestoredDelivery]
+        /// The account's family; nil when it is in none.
+        public var family: Family?
 
         /// Creates the details of an account.
         public init(
             account: Account, devices: [Device], owned: [OwnedProduct], items: [Transaction],
             unfinished: [Transaction], promotions: [WaitingPromotion], priceIncreases: [PriceIncrease],
-            codes: [Code], restored: [RestoredDelivery] = []
+            codes: [Code], restored: [RestoredDelivery] = [], family: Family? = nil
         ) {
             self.account = account
             self.devices = devices
@@ -39,6 +41,7 @@ extension ControlAPI {
             self.priceIncreases = priceIncreases
             self.codes = codes
             self.restored = restored
+            self.family = family
         }
     }
 

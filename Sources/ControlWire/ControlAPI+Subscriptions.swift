@@ -140,7 +140,7 @@ extension ControlAPI {
             case billingRetry
             /// The subscription is over.
             case expired
-            /// The last period was refunded.
+            /// The last period was refunded, or a family does not share the subscription any longer.
             case revoked
         }
 
@@ -171,12 +171,15 @@ extension ControlAPI {
         public var dueDate: String?
         /// What happened last, the newest first.
         public var news: [SubscriptionNews]
+        /// The identifier of the member of the family who shares the subscription; nil for the account's own.
+        public var sharedBy: String?
 
         /// Creates a subscription.
         public init(
             originalTransactionId: String, bundleId: String, groupId: String, state: State, productId: String,
             transactionId: String, expiresDate: String, willRenew: Bool, renewalProductId: String,
-            gracePeriodExpiresDate: String?, expirationIntent: Int64?, dueDate: String?, news: [SubscriptionNews]
+            gracePeriodExpiresDate: String?, expirationIntent: Int64?, dueDate: String?, news: [SubscriptionNews],
+            sharedBy: String? = nil
         ) {
             self.originalTransactionId = originalTransactionId
             self.bundleId = bundleId
@@ -191,6 +194,7 @@ extension ControlAPI {
             self.expirationIntent = expirationIntent
             self.dueDate = dueDate
             self.news = news
+            self.sharedBy = sharedBy
         }
     }
 

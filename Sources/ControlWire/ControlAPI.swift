@@ -280,6 +280,8 @@ public enum ControlAPI {
         /// The e-mail address of the account, in the list of the ledger; nil elsewhere, and when the account does not
         /// exist any more.
         public var email: String?
+        /// The purchaser's transaction, if a member of the family bought the product; nil for the account's own.
+        public var sharedFrom: String?
 
         /// Creates a row.
         public init(
@@ -287,7 +289,7 @@ public enum ControlAPI {
             productId: String, kind: String, quantity: Int, price: String, currency: String, purchaseDate: String,
             expiresDate: String?, finishedDate: String?, revocationDate: String?, revocationReason: String?,
             refunded: String? = nil, isUpgraded: Bool? = nil, item: Int64? = nil, name: String? = nil,
-            email: String? = nil
+            email: String? = nil, sharedFrom: String? = nil
         ) {
             self.transactionId = transactionId
             self.originalTransactionId = originalTransactionId
@@ -308,6 +310,7 @@ public enum ControlAPI {
             self.item = item
             self.name = name
             self.email = email
+            self.sharedFrom = sharedFrom
         }
     }
 

@@ -52,6 +52,20 @@ public enum ControlRoute: Sendable, Hashable {
     /// Makes an account's app receipt: ``ControlAPI/Receipt``.
     case appReceipt(
         StoreEnvironment, email: String, bundle: String, version: String? = nil, device: String? = nil)
+    /// Lists families: a ``ControlAPI/Page`` of ``ControlAPI/Family``.
+    case families(StoreEnvironment, after: String? = nil, limit: Int? = nil)
+    /// Creates a family with its organizer: ``ControlAPI/NewFamilyMember``, answered with ``ControlAPI/Family``.
+    case createFamily(StoreEnvironment)
+    /// Deletes the family of an account.
+    case deleteFamily(StoreEnvironment, email: String)
+    /// Adds a member to the family of an account: ``ControlAPI/NewFamilyMember``, answered with ``ControlAPI/Family``.
+    case addToFamily(StoreEnvironment, email: String)
+    /// Gets the family of an account: ``ControlAPI/Family``.
+    case family(StoreEnvironment, email: String)
+    /// Changes a member of a family: ``ControlAPI/FamilyMemberChange``, answered with ``ControlAPI/Family``.
+    case changeFamilyMember(StoreEnvironment, email: String)
+    /// Removes an account from its family, answered with ``ControlAPI/Family``.
+    case leaveFamily(StoreEnvironment, email: String)
     /// Finds transactions, accounts, products and apps: ``ControlAPI/SearchHit``.
     case search(StoreEnvironment, text: String)
     /// Lists rows of the ledger, newest first: a ``ControlAPI/Page`` of ``ControlAPI/Transaction``.
@@ -337,6 +351,15 @@ public enum ControlRoute: Sendable, Hashable {
             Line(
                 .get, store, "accounts/{email}/receipt", [(.email, email)],
                 query: [(.bundle, bundle), (.version, version), (.device, device)])
+        case .families(let store, let after, let limit):
+            Line(.get, store, "families", query: [(.after, after), (.limit, limit.map(String.init))])
+        case .createFamily(let store): Line(.post, store, "families")
+        case .deleteFamily(let store, let email): Line(.delete, store, "families/{email}", [(.email, email)])
+        case .addToFamily(let store, let email): Line(.post, store, "families/{email}/members", [(.email, email)])
+        case .family(let store, let email): Line(.get, store, "accounts/{email}/family", [(.email, email)])
+        case .changeFamilyMember(let store, let email):
+            Line(.patch, store, "accounts/{email}/family", [(.email, email)])
+        case .leaveFamily(let store, let email): Line(.delete, store, "accounts/{email}/family", [(.email, email)])
         case .search(let store, let text): Line(.get, store, "search", query: [(.text, text)])
         case .createAccount(let store): Line(.post, store, "accounts")
         case .changeAccount(let store, let email): Line(.patch, store, "accounts/{email}", [(.email, email)])
@@ -497,6 +520,9 @@ public enum ControlRoute: Sendable, Hashable {
             .transactionReceipt(.sandbox, id: ""), .attempts(.sandbox), .removeFault(.sandbox, operation: ""),
             .faultHits(.sandbox), .faultChoices, .removePaymentRule(.sandbox, name: ""),
             .promotions(.sandbox, account: ""), .withdrawPromotion(.sandbox, id: UUID(), account: ""),
+            .families(.sandbox), .createFamily(.sandbox), .deleteFamily(.sandbox, email: ""),
+            .addToFamily(.sandbox, email: ""), .family(.sandbox, email: ""), .changeFamilyMember(.sandbox, email: ""),
+            .leaveFamily(.sandbox, email: ""),
             .withdrawCode(.sandbox, code: ""), .catalog, .app(bundle: ""), .revealSecret(bundle: ""), .events, .sheets,
             .screens, .announceScreen,
             .requests(), .settings, .revealTester, .audit(),

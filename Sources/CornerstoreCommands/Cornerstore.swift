@@ -33,7 +33,7 @@ public struct Cornerstore: AsyncParsableCommand {
                 name: "Operating a running store",
                 subcommands: [
                     AccountCommand.self, AppCommand.self, AttemptCommand.self, ClockCommand.self, CodeCommand.self,
-                    EventsCommand.self, FaultCommand.self,
+                    EventsCommand.self, FamilyCommand.self, FaultCommand.self,
                     FeedCommand.self, ItemCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
                     PriceIncreaseCommand.self, ProductCommand.self, PromoteCommand.self, PromotionCommand.self,
                     PurchaseCommand.self, ReviewCommand.self, SearchCommand.self, ServerCommand.self,

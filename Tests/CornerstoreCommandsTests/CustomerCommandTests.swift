@@ -103,6 +103,48 @@ import Testing
         }
     }
 
+    @Test func aFamilySharesAndStopsSharing() async throws {
+        let yaml = Self.club.replacing(
+            "- productID: basic\n", with: "- productID: basic\n            familyShareable: true\n")
+        try await RunningStore.with(yaml: yaml) { store in
+            let ben = "ben@example.com"
+            let password = store.directory.path("password")
+            try Data("correct horse\n".utf8).write(to: URL(fileURLWithPath: password))
+            #expect(await store.run("account create \(ben) --password-file", password).status == 0)
+            #expect(await store.run("family").output == "No families in sandbox.\n")
+            #expect(await store.run("family show \(ben)").status == 1)
+            #expect(await store.run("family create \(Self.email)").status == 0)
+            let family = try await store.run("family add \(Self.email) \(ben) --json").output.object()
+            let members = try #require(family["members"] as? [[String: Any]])
+            #expect(members.map { $0["account"] as? String } == [Self.email, ben])
+            #expect(await store.run("family add \(Self.email) \(ben)").status == 1)
+            let bought = try await Program.run(["buy", "basic", "--data", store.data])
+            #expect(bought.status == 0, "\(bought.errors)")
+            let shares = try await store.run("transaction list --account \(ben) --json").output.objects()
+            let own = try await store.run("transaction list --account \(Self.email) --json").output.objects()
+            #expect(shares.count == 1 && shares.first?["price"] as? String == "0")
+            #expect(shares.first?["sharedFrom"] as? String == own.first?["transactionId"] as? String)
+            func state() async throws -> String? {
+                let all = try await store.run("subscription state \(ben) --json").output.objects()
+                #expect(all.count == 1 && all.first?["sharedBy"] as? String == family["organizerId"] as? String)
+                return all.first?["state"] as? String
+            }
+            #expect(try await state() == "active")
+            #expect(await store.run("subscription cancel \(ben)").status != 0)
+            let shown = await store.run("account show \(ben)").output
+            #expect(shown.contains("Family") && shown.contains("organizer"))
+            #expect(await store.run("family share \(Self.email) off").output.contains("off"))
+            #expect(try await state() == "revoked")
+            #expect(await store.run("family share \(Self.email) on").status == 0)
+            #expect(try await state() == "active")
+            #expect(await store.run("family remove \(ben)").status == 0)
+            #expect(try await state() == "revoked")
+            #expect(await store.run("family").output.contains(Self.email))
+            #expect(await store.run("family delete \(Self.email)").output == "Deleted.\n")
+            #expect(await store.run("family list --limit 0").status == 2)
+        }
+    }
+
     @Test func aPreviewIsWhatADeviceGets() async throws {
         try await RunningStore.with(yaml: Self.club) { store in
             let shown = await store.run("app preview com.example.app").output

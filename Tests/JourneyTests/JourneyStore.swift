@@ -225,6 +225,7 @@ private let catalogText = """
           - productID: hats
             type: NonConsumable
             displayPrice: 2.99
+            familyShareable: true
           - productID: scarf
             type: NonConsumable
             displayPrice: 1.99
@@ -239,6 +240,7 @@ private let catalogText = """
             subscriptions:
               - productID: club.monthly
                 groupNumber: 1
+                familyShareable: true
                 recurringSubscriptionPeriod: P1M
                 displayPrice: 5.99
                 adHocOffers: [{ offerID: come-back, paymentMode: payUpFront, displayPrice: 7.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }]

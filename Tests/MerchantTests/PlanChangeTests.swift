@@ -456,6 +456,10 @@ import Testing
             var trial = shop.inApp("plus", "2000000000000009", expiresIn: 60)
             trial.isTrialPeriod = true
             #expect(try await grants(.receipt(try shop.receipt([trial]))) == [.entitlement("plus")])
+            // Cornerstore's app receipts mark copies.
+            var copy = shop.inApp("plus", "2000000000000010", expiresIn: 60)
+            copy.otherAttributes = InAppPurchase.serverAttributes(accountToken: nil, isFamilyShared: true)
+            #expect(try await grants(.receipt(try shop.receipt([copy]))) == [.entitlement("plus")])
             for (id, isTrial) in [("200000000000011", true), ("200000000000012", false)] {
                 let date = ReceiptDate(milliseconds: shop.clock.milliseconds)
                 let signer = shop.authority.receiptSigner(for: .production)

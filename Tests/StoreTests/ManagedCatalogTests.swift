@@ -341,6 +341,23 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func familySharingOfAProductThatWasLiveStaysOn(_ backend: Backend) async throws {
+        try await backend.withManaged { scene async throws in
+            try await scene.register()
+            try await scene.create("hats", .nonConsumable)
+            try await scene.change("hats", ["familyShareable": .bool(true)])
+            try await scene.change("hats", ["familyShareable": .bool(false)])
+            // Review is automatic.
+            try await scene.submit("hats")
+            // It can be turned on later, and then not off again.
+            try await scene.change("hats", ["familyShareable": .bool(true)])
+            #expect(
+                try await refusal { try await scene.change("hats", ["familyShareable": .bool(false)]) } == .wrongState)
+            #expect(try scene.managed.product("hats", of: Self.bundleID).base.isFamilyShareable)
+        }
+    }
+
     static func yaml(_ productID: ProductID) -> String {
         """
         cornerstore-catalog: 1

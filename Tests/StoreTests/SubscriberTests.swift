@@ -57,7 +57,8 @@ import Testing
                     SELECT account_id, transaction_id + i, transaction_id + i, bundle_id, product_id, item_id, kind,
                         quantity, price, currency, storefront, purchase_date, original_purchase_date, expires_date,
                         web_order_line_item_id, subscription_group_id, offer, application_username, idempotency_key,
-                        finished_at, revoked_at, revocation_reason, promotional_offer_id, is_upgraded, refunded
+                        finished_at, revoked_at, revocation_reason, promotional_offer_id, is_upgraded, refunded,
+                        shared_from
                     FROM transactions, numbers WHERE transaction_id = $1
                     """, [coins.rawValue])
             }

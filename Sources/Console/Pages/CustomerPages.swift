@@ -199,6 +199,7 @@ enum CustomerPages {
             request.moments.fact("Last purchase", account.lastPurchaseDate, absent: "never"),
             ConsoleFact("Devices", "\(detail.devices.count)", link: "#devices"),
             ConsoleFact("Unfinished", "\(detail.unfinished.count)", tone: detail.unfinished.isEmpty ? nil : .warn),
+            ConsoleFact("Family", family(detail.family)),
         ]
         section.links = [
             ConsoleLink("Buy as this customer", request.link("buy", [("account", account.email)])),
@@ -206,6 +207,16 @@ enum CustomerPages {
             ConsoleLink("Subscriptions", request.link("subscriptions/\(account.accountId.percentEncoded)")),
         ]
         return section
+    }
+
+    /// The members of a family in words, the organizer first.
+    private static func family(_ family: ControlAPI.Family?) -> String {
+        guard let family else { return "none" }
+        return family.members.map { member in
+            (member.account ?? member.accountId)
+                + (member.accountId == family.organizerId ? " (organizer)" : "")
+                + (member.shares ? "" : " (does not share)")
+        }.joined(separator: ", ")
     }
 
     private static func settings(

@@ -83,6 +83,8 @@ extension SubscriptionPages {
     static func events(
         _ request: PageRequest, _ states: [ControlAPI.Subscription], _ account: ControlAPI.Account
     ) -> ConsoleSection? {
+        // What the family shares follows its purchaser.
+        let states = states.filter { $0.sharedBy == nil }
         guard !states.isEmpty else { return nil }
         var section = ConsoleSection("events", "Let something happen")
         section.forms = [

@@ -448,7 +448,8 @@ enum SubscriptionPages {
                 ConsoleCell(
                     subscription.productId,
                     link: request.link("transactions/\(subscription.transactionId.percentEncoded)"),
-                    note: "group \(subscription.groupId)"),
+                    note: "group \(subscription.groupId)"
+                        + (subscription.sharedBy == nil ? "" : ", shared by the family")),
                 state(subscription), request.moments.cell(subscription.expiresDate),
                 next(subscription, request), button(subscription, request, account),
             ])
@@ -470,7 +471,9 @@ enum SubscriptionPages {
     private static func button(
         _ subscription: ControlAPI.Subscription, _ request: PageRequest, _ account: ControlAPI.Account
     ) -> ConsoleCell {
-        guard subscription.willRenew || subscription.state == .active else { return ConsoleCell("—", tone: .dim) }
+        guard subscription.willRenew || subscription.state == .active, subscription.sharedBy == nil else {
+            return ConsoleCell("—", tone: .dim)
+        }
         let words = subscription.willRenew ? "Turn auto-renew off" : "Turn auto-renew on"
         return ConsoleCell(buttons: [
             ConsoleButton(
@@ -493,7 +496,8 @@ enum SubscriptionPages {
                 tone: .warn)
         case .billingRetry: ConsoleCell("Billing retry", note: "no access", tone: .warn)
         case .expired: ConsoleCell("Expired", note: subscription.expirationIntent.map(reason), tone: .dim)
-        case .revoked: ConsoleCell("Refunded", tone: .bad)
+        case .revoked:
+            ConsoleCell(subscription.sharedBy == nil ? "Refunded" : "Refunded or not shared any longer", tone: .bad)
         }
     }
 

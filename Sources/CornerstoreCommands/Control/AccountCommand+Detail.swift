@@ -28,6 +28,7 @@ extension AccountCommand {
                             ["product", "app", "since"],
                             detail.owned.map { [$0.productId, $0.bundleId, $0.originalPurchaseDate] }, style)
                     ),
+                    ("Family", detail.family.map { FamilyCommand.Options.text([$0], style) } ?? ""),
                     ("Items", detail.items.isEmpty ? "" : TransactionCommand.List.table(detail.items).text(style)),
                     (
                         "Unfinished",

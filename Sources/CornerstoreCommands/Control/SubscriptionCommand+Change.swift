@@ -19,7 +19,8 @@ extension SubscriptionCommand {
         func found(_ client: ControlClient) async throws -> ControlAPI.Subscription {
             let all: [ControlAPI.Subscription] = try await client.send(
                 .subscriptions(environment.environment, account: account))
-            let found = all.filter { product == nil || $0.productId == product }
+            // What the family shares follows its purchaser.
+            let found = all.filter { $0.sharedBy == nil && (product == nil || $0.productId == product) }
             guard let one = found.first else {
                 throw ValidationError("The account \(account) has no such subscription.")
             }

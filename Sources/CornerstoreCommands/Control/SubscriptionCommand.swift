@@ -138,7 +138,8 @@ struct SubscriptionCommand: AsyncParsableCommand {
             rows: found.map { row in
                 [
                     row.productId, row.groupId, row.state.rawValue, String(row.expiresDate.prefix(19)),
-                    row.willRenew ? row.renewalProductId : "does not renew",
+                    (row.willRenew ? row.renewalProductId : "does not renew")
+                        + (row.sharedBy == nil ? "" : ", shared by the family"),
                     row.dueDate.map { String($0.prefix(19)) } ?? "nothing",
                 ]
             })

@@ -114,7 +114,8 @@ public final class PurchaseVerifier: Sendable {
                 expiresAt: purchase.expiresDate?.milliseconds,
                 webOrderLineItemID: purchase.webOrderLineItemID.map { String($0) },
                 revokedAt: purchase.cancellationDate?.milliseconds, revokedShare: nil, isUpgraded: nil,
-                isTrial: purchase.isTrialPeriod, accountToken: purchase.accountToken, signedAt: signedAt)
+                isTrial: purchase.isTrialPeriod, isShared: purchase.isFamilyShared ? true : nil,
+                accountToken: purchase.accountToken, signedAt: signedAt)
         }
         return try Self.bounded(environment, bundleID, purchases)
     }

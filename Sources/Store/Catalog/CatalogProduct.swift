@@ -16,6 +16,8 @@ public struct CatalogProduct: Sendable, Hashable {
     public var availability: CatalogAvailability
     /// Whether the file marks the product for Family Sharing.
     public var isFamilyShareable: Bool
+    /// Whether a family can share the product: a subscription or non-consumable that is marked for it.
+    var isShareable: Bool { isFamilyShareable && (kind == .autoRenewableSubscription || kind == .nonConsumable) }
     /// Whether the store hosts content for the product. As in Apple's store, only non-consumables can have hosted
     /// content.
     public var isHosted: Bool

@@ -151,6 +151,11 @@ extension ManagedCatalog {
             throw StoreError(
                 .wrongState, "\(before.productID) was submitted with a price; give it another one, but keep a price.")
         }
+        guard described.isFamilyShareable || !before.base.isFamilyShareable || !before.wasLive else {
+            throw StoreError(
+                .wrongState,
+                "Family Sharing of \(before.productID) cannot be turned off, because the product was live with it.")
+        }
         guard try ManagedRows.update(after, of: app.bundleID, connection) else {
             throw StaleRevision(products: [before], owner: app)
         }

@@ -17,7 +17,8 @@ extension Store {
     static let mostCleared = 1_000
 
     /// Deletes the purchase history of a tester, as App Store Connect's “Clear Purchase History” does: transactions,
-    /// attempts, what the account owns, its deliveries, promotions and price increases, and what waits.
+    /// attempts, what the account owns, its deliveries, promotions and price increases, and what waits. The members of
+    /// its family lose what it shared.
     ///
     /// Devices stay signed in. Refunds that devices have not read, used codes and used signatures of offers stay, too.
     /// The rows are deleted in parts: after a crash in between, call this again.
@@ -29,7 +30,9 @@ extension Store {
         var cleared = ClearedHistory()
         defer { for subject in [.transactions, .attempts, .offers] as [ChangeTopic.Subject] { changed(subject) } }
         let accountID = account.accountID
+        let (now, ids) = (clock.milliseconds, ids)
         let (items, requests) = try await database.write { connection in
+            try FamilyShares.clear(of: accountID, at: now, ids, connection)
             try Ownership.delete(of: accountID, connection)
             try RestoredTransactions.delete(of: accountID, connection)
             try Promotions.delete(of: accountID, connection)

@@ -55,7 +55,9 @@ extension Store {
             accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
             newPrice: Money(milliunits: price, currency: old.currency), askedAt: clock.milliseconds)
         try await database.write { [ids] connection in
-            guard try Transactions.hold(productID, account.accountID, bundleID, now: increase.askedAt, connection)
+            guard
+                try Transactions.hold(
+                    productID, account.accountID, bundleID, isOwn: true, now: increase.askedAt, connection)
             else {
                 throw StoreError(
                     .wrongState,

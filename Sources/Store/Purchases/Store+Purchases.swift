@@ -219,7 +219,7 @@ extension Store {
         let (earlier, known) = try await database.read { connection in
             (
                 try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter {
-                    $0.subscriptionGroupID == group
+                    $0.subscriptionGroupID == group && $0.sharedFrom == nil
                 },
                 try Subscriptions.find(of: account.accountID, in: app.bundleID, group: group, connection)
             )
@@ -392,7 +392,14 @@ extension Store {
             guard isOwned else { throw OwnedMeanwhile() }
         }
         try transaction.insert(connection)
+        if sale.subscription?.earlier != nil, !sale.product.isShareable {
+            try FamilyShares.end(
+                of: transaction.originalTransactionID, at: transaction.purchaseDate, ids, connection)
+        }
         try sale.subscription?.record(transaction, ids, connection)
+        if sale.product.isShareable {
+            try FamilyShares.share(transaction, at: transaction.purchaseDate, ids, connection)
+        }
     }
 
     func storefront(of account: Account) throws -> Storefront {

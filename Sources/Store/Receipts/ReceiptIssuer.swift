@@ -135,7 +135,8 @@ extension InAppPurchase {
             isTrialPeriod: transaction.offer == .trial,
             isInIntroOfferPeriod: transaction.offer == .introductory,
             promotionalOfferID: transaction.promotionalOfferID,
-            otherAttributes: InAppPurchase.serverAttributes(accountToken: transaction.appAccountToken))
+            otherAttributes: InAppPurchase.serverAttributes(
+                accountToken: transaction.appAccountToken, isFamilyShared: transaction.sharedFrom != nil))
     }
 }
 

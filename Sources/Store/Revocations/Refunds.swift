@@ -206,7 +206,7 @@ extension Store {
             }
         }
         let now = clock.milliseconds
-        let (ids, paid) = (ids, reference)
+        let (ids, paid, catalog) = (ids, reference, catalog.value)
         let after = try await database.write { connection -> Transaction in
             guard try Refunds.toReverse(of: transactionID, connection)?.id == refund?.id,
                 try Transactions.reinstate(found, connection),
@@ -220,12 +220,18 @@ extension Store {
             {
                 _ = try Ownership(first).insert(connection)
             }
+            // Of a product that is owned once, the first transaction is shared.
+            try FamilyShares.reinstate(
+                found.kind.isOwnedOnce ? found.originalTransactionID : transactionID,
+                of: found.originalTransactionID, connection)
             if found.kind == .autoRenewableSubscription,
                 var subscription = try Subscriptions.find(found.originalTransactionID, connection)
             {
                 let news = subscription.refundReversed(transactionID, at: now)
                 try Subscriptions.save(subscription, news, numbers: ids, connection)
             }
+            try FamilyShares.complete(
+                from: found.accountID, at: now, ids, connection, isShareable: catalog.isShareable)
             return after
         }
         changed(.transactions)

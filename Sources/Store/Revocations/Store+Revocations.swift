@@ -28,6 +28,7 @@ public enum RefundShare: String, Sendable, CaseIterable {
 extension Store {
     /// Refunds a transaction. Receipts show its cancellation from now on, the account no longer owns the product, and
     /// its devices are notified. For a product that is owned once, all deliveries of the same purchase are refunded.
+    /// The members of the family lose what was shared with them.
     ///
     /// The store notifies the payment processor after the ledger has committed. If that fails, or the store stops in
     /// between, repeat the call: the ledger stays unchanged, and the processor gets the same refund again, which has no
@@ -35,8 +36,9 @@ extension Store {
     /// - Parameter share: how much is given back. A prorated refund is for subscription periods.
     /// - Returns: the refunded transactions in their new state, and the amount.
     /// - Throws: ``StoreError`` `unknown_transaction`; `invalid_request` for a prorated refund of another product;
-    ///   `wrong_state` when the transaction was refunded before, after notifying the processor again; `unavailable`
-    ///   when the ledger has the refund but the processor could not be reached; ``DatabaseError``.
+    ///   `wrong_state` when the transaction was refunded before, after notifying the processor again, or when it is
+    ///   shared by a family; `unavailable` when the ledger has the refund but the processor could not be reached;
+    ///   ``DatabaseError``.
     public func refund(
         _ transactionID: TransactionID, reason: RevocationReason, share: RefundShare = .whole
     ) async throws -> RefundedPurchase {
@@ -50,10 +52,17 @@ extension Store {
             guard share == .whole || found.kind == .autoRenewableSubscription else {
                 throw StoreError(.invalidRequest, "Only the refund of a subscription period can be prorated.")
             }
+            if let source = found.sharedFrom {
+                throw StoreError(
+                    .wrongState,
+                    "A member of the family shares this purchase, and nothing was paid for it. Refund \(source) instead."
+                )
+            }
             let isNew = try Transactions.revoke(found, at: now, reason: reason, connection)
             if isNew {
                 for transaction in try Transactions.revoked(with: found, connection) {
                     try Refunds.add(RefundKind(share), transaction, at: now, ids, connection)
+                    try FamilyShares.revoke(transaction, at: now, connection)
                 }
                 if found.kind.isOwnedOnce { try Ownership.remove(found, connection) }
                 if found.kind != .consumable { try Revocations.insert(found, connection) }

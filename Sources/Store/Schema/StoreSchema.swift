@@ -129,6 +129,7 @@ public enum StoreSchema {
         attempts,
         subscriptions,
         refunds,
+        families,
     ]
 }
 

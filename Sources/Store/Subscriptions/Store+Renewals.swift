@@ -52,7 +52,7 @@ extension Store {
 
     /// Decides what happens to a subscription at its due date, and charges a renewal. Nothing is recorded yet.
     private func step(_ before: Subscription, at date: Int64) async throws -> SubscriptionStep {
-        var step = SubscriptionStep(before)
+        var step = SubscriptionStep(before, at: date)
         switch before.duty(policy) {
         case nil: step.after.dueAt = nil
         case .expire: step.news = step.after.expire(.cancelled, at: date)
@@ -239,7 +239,13 @@ extension Store {
                         of: step.before.accountID, step.before.bundleID, step.before.renewalProductID, connection)
                 }
                 try step.period?.insert(connection)
+                if let period = step.period, !step.isShareable, period.productID != step.before.productID {
+                    try FamilyShares.end(of: period.originalTransactionID, at: step.date, ids, connection)
+                }
                 try Subscriptions.save(step.after, step.news, numbers: ids, connection)
+                if let period = step.period, step.isShareable {
+                    try FamilyShares.share(period, at: step.date, ids, connection)
+                }
             }
             return unused
         }
@@ -252,6 +258,8 @@ extension Store {
 private struct SubscriptionStep: Sendable {
     let before: Subscription
     var after: Subscription
+    /// The due date.
+    let date: Int64
     var news: [SubscriptionNews] = []
     /// The key under which the renewal was charged.
     var key: UUID?
@@ -261,10 +269,13 @@ private struct SubscriptionStep: Sendable {
     var increase: PriceIncrease?
     /// Whether a price increase that the customer has not answered is void.
     var isIncreaseVoid = false
+    /// Whether a family can share the period.
+    var isShareable = false
 
-    init(_ subscription: Subscription) {
+    init(_ subscription: Subscription, at date: Int64) {
         before = subscription
         after = subscription
+        self.date = date
     }
 
     /// Keeps the payment that was declined, for the list of attempts.
@@ -303,6 +314,7 @@ private struct SubscriptionStep: Sendable {
             by: period, at: date, expires: end, rate: terms.rate, nextLineItemID: ids.next().rawValue,
             remainingOffer: terms.remainingOffer, policy: policy)
         after.price = terms.price
+        isShareable = terms.product.isShareable
         isIncreaseVoid = terms.isIncreaseVoid
         increase = terms.announcement
         if let increase { news += after.announceIncrease(needsConsent: increase.answer == nil, at: date) }

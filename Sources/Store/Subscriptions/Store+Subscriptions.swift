@@ -45,15 +45,15 @@ extension Store {
         }
     }
 
-    /// Returns the subscription groups of an app in which the account has, or had, a subscription. The store sells it
-    /// no introductory offer there.
+    /// Returns the subscription groups of an app in which the account has, or had, a subscription of its own. The store
+    /// sells it no introductory offer there.
     /// - Throws: ``DatabaseError``.
     public func subscribedGroups(
         of account: Account, in bundleID: BundleID
     ) async throws -> Set<SubscriptionGroupID> {
         try await database.read { connection in
             let lasting = try Transactions.lasting(of: account.accountID, in: bundleID, connection)
-            return Set(lasting.compactMap(\.subscriptionGroupID))
+            return Set(lasting.filter { $0.sharedFrom == nil }.compactMap(\.subscriptionGroupID))
         }
     }
 }
@@ -65,6 +65,14 @@ extension Store {
     public func subscriptions(of account: Account) async throws -> [Subscription] {
         try await settleSubscriptions(of: account.accountID)
         return try await database.read { try Subscriptions.all(of: account.accountID, $0) }
+    }
+
+    /// Returns the subscriptions that members of the family share with an account, in the order of its first
+    /// transactions, after everything that is due for them is done. They follow the purchasers' subscriptions.
+    /// - Throws: ``DatabaseError``.
+    public func sharedSubscriptions(of account: Account) async throws -> [Subscription] {
+        try await settleSubscriptions(of: account.accountID)
+        return try await database.read { try FamilyShares.subscriptions(of: account.accountID, $0) }
     }
 
     /// Returns the newest news of a subscription, the newest first.
@@ -99,10 +107,17 @@ extension Store {
     public static let unknownSubscription = StoreError(
         .unknownTransaction, "No subscription has this original transaction identifier.")
 
+    private static func followsPurchaser(_ original: TransactionID) -> StoreError {
+        StoreError(
+            .wrongState,
+            "A member of the family shares this subscription. It follows the purchaser's: change \(original) instead.")
+    }
+
     /// The subscription with an original transaction identifier, after everything that is due for its account is done.
     func found(_ original: TransactionID) async throws -> Subscription {
         guard let found = try await database.read({ try Subscriptions.find(original, $0) }) else {
-            throw Self.unknownSubscription
+            let share = try await database.read { try FamilyShares.find(original, $0) }
+            throw share.map { Self.followsPurchaser($0.sourceID) } ?? Self.unknownSubscription
         }
         try await settleSubscriptions(of: found.accountID)
         return try await database.read { try Subscriptions.find(original, $0) } ?? found
@@ -132,5 +147,7 @@ extension Store {
 }
 
 extension Transaction {
-    fileprivate func isInGroup(of other: Transaction) -> Bool { subscriptionGroupID == other.subscriptionGroupID }
+    fileprivate func isInGroup(of other: Transaction) -> Bool {
+        subscriptionGroupID == other.subscriptionGroupID && (sharedFrom == nil) == (other.sharedFrom == nil)
+    }
 }

@@ -19,7 +19,7 @@ public struct Subscription: Sendable, Equatable {
         case billingRetry
         /// The subscription is over.
         case expired
-        /// The last period was refunded.
+        /// The last period was refunded, or a family does not share the subscription any longer.
         case revoked
     }
 
@@ -89,6 +89,8 @@ public struct Subscription: Sendable, Equatable {
     public internal(set) var dueAt: Int64?
     /// Counts the changes that were saved.
     var revision = 0
+    /// The account that shares the subscription with its family; nil for the account's own.
+    public internal(set) var purchaserID: AccountID?
 
     /// Whether the customer has access at a date: in a period or in a grace period, neither refunded.
     public func isActive(at date: Int64) -> Bool {
@@ -388,6 +390,29 @@ extension Subscription {
         expirationIntent = nil
         dueAt = nil
         return all
+    }
+
+    /// The subscription as a member of the family has it, who follows the purchaser in everything.
+    /// - Parameter last: the member's last period.
+    func shared(by share: FamilyShare, _ last: Transaction) -> Subscription {
+        var shared = Subscription(
+            accountID: share.accountID, bundleID: bundleID, groupID: groupID,
+            originalTransactionID: share.originalTransactionID, originalPurchaseDate: share.originalPurchaseDate,
+            state: state, productID: productID, transactionID: share.transactionID, expiresDate: expiresDate,
+            renewalProductID: renewalProductID, rate: rate, willRenew: willRenew, nextLineItemID: nextLineItemID,
+            renewals: renewals, graceEnds: graceEnds, expirationIntent: expirationIntent, dueAt: dueAt)
+        shared.purchaserID = accountID
+        guard share.endedAt != nil else { return shared }
+        // The purchaser's subscription may have gone on without the member.
+        shared.state = last.revokedAt == nil ? .expired : .revoked
+        shared.productID = last.productID
+        shared.renewalProductID = last.productID
+        shared.expiresDate = last.expiresDate ?? expiresDate
+        shared.willRenew = false
+        shared.graceEnds = nil
+        shared.expirationIntent = last.revokedAt == nil ? expirationIntent ?? .cancelled : nil
+        shared.dueAt = nil
+        return shared
     }
 
     private func news(

@@ -7,6 +7,15 @@ enum SubscriptionFeed {
     static func add(
         _ news: [SubscriptionNews], of subscription: Subscription, numbers: TransactionIDs, _ connection: Connection
     ) throws {
+        try add(news, of: subscription.originalTransactionID, numbers: numbers, connection)
+    }
+
+    /// - Parameters:
+    ///   - original: the first transaction of the subscription.
+    ///   - numbers: creates the news' numbers, which grow.
+    static func add(
+        _ news: [SubscriptionNews], of original: TransactionID, numbers: TransactionIDs, _ connection: Connection
+    ) throws {
         for item in news {
             try connection.execute(
                 """
@@ -14,7 +23,7 @@ enum SubscriptionFeed {
                 VALUES ($1, $2, $3, $4, $5, $6)
                 """,
                 [
-                    .integer(numbers.next().rawValue), .integer(subscription.originalTransactionID.rawValue),
+                    .integer(numbers.next().rawValue), .integer(original.rawValue),
                     .text(item.type.rawValue), SQLValue(item.subtype?.rawValue), .integer(item.date),
                     .integer(item.transactionID.rawValue),
                 ] as [SQLValue])

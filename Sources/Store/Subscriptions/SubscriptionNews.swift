@@ -30,6 +30,8 @@ public struct SubscriptionNews: Sendable, Equatable {
         case refundReversed = "REFUND_REVERSED"
         /// A price increase needs the customer's consent, or the customer was told of one.
         case priceIncrease = "PRICE_INCREASE"
+        /// A member of a family does not share the subscription any longer.
+        case revoked = "REVOKE"
     }
 
     /// Apple's `subtype`.

@@ -51,10 +51,12 @@ enum Subscriptions {
         ).map { try Subscription($0) }
     }
 
-    /// An account's subscriptions for which something is due, the earliest due date first.
+    /// The subscriptions for which something is due of an account and of those who share with it, the earliest due date
+    /// first.
     static func due(at date: Int64, of accountID: AccountID, _ connection: Connection) throws -> [Subscription] {
-        try all(of: accountID, connection).filter { $0.dueAt.map { $0 <= date } ?? false }
-            .sorted { ($0.dueAt ?? 0) < ($1.dueAt ?? 0) }
+        let shared = try FamilyShares.sources(of: accountID, connection).compactMap { try find($0, connection) }
+        return (try all(of: accountID, connection) + shared).filter { $0.dueAt.map { $0 <= date } ?? false }
+            .sorted { ($0.dueAt ?? 0, $0.originalTransactionID) < ($1.dueAt ?? 0, $1.originalTransactionID) }
     }
 
     /// The active subscriptions of a product, in the order of their first purchases. This scans the table.
@@ -97,7 +99,7 @@ enum Subscriptions {
             price = excluded.price, price_currency = excluded.price_currency, price_increase = excluded.price_increase
         """
 
-    /// Writes the subscription, and its news in their order.
+    /// Writes the subscription, and its news in their order. The members of a family who share it follow.
     /// - Parameter numbers: creates the news' numbers.
     static func save(
         _ subscription: Subscription, _ news: [SubscriptionNews], numbers: TransactionIDs, _ connection: Connection
@@ -121,6 +123,7 @@ enum Subscriptions {
                 SQLValue(subscription.priceIncrease?.rawValue),
             ])
         try SubscriptionFeed.add(news, of: subscription, numbers: numbers, connection)
+        try FamilyShares.follow(subscription, news, numbers, connection)
     }
 }
 

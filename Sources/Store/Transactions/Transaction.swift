@@ -59,6 +59,8 @@ public struct Transaction: Sendable, Equatable {
     public var isUpgraded = false
     /// What was given back of ``price``, in milliunits of its currency.
     public var refunded: Int64 = 0
+    /// The purchaser's transaction, if a member of the family bought the product; nil for the account's own.
+    public var sharedFrom: TransactionID?
 
     /// The application user name in lower case if it is a UUID, else nil. App receipts and `verifyReceipt` answers have
     /// it as the app account token.

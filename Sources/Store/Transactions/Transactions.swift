@@ -62,7 +62,8 @@ enum Transactions {
     }
 
     /// The transactions in a receipt: all lasting ones, then the newest 1,000 unfinished consumables, both oldest
-    /// first. A product that is owned once appears once, with its last delivery.
+    /// first. A product that is owned once appears once, with its last delivery, and once for each member of the family
+    /// who shares it.
     ///
     /// If there are more unfinished consumables, the oldest are left out, so that a new purchase is always in the
     /// receipt.
@@ -74,11 +75,18 @@ enum Transactions {
             newestConsumablesText, [accountID.rawValue, bundleID.rawValue, mostConsumablesInReceipt]
         ).map { try Transaction($0) }
         var latest: [ProductID: TransactionID] = [:]
-        for transaction in lasting where transaction.kind.isOwnedOnce {
+        for transaction in lasting where transaction.kind.isOwnedOnce && transaction.sharedFrom == nil {
             latest[transaction.productID] = transaction.transactionID
         }
-        return lasting.filter { !$0.kind.isOwnedOnce || latest[$0.productID] == $0.transactionID }
-            + consumables.reversed()
+        var latestShared: [TransactionID: TransactionID] = [:]
+        for transaction in lasting where transaction.kind.isOwnedOnce {
+            if let source = transaction.sharedFrom { latestShared[source] = transaction.transactionID }
+        }
+        return lasting.filter { transaction in
+            guard transaction.kind.isOwnedOnce else { return true }
+            let shown = transaction.sharedFrom.map { latestShared[$0] } ?? latest[transaction.productID]
+            return shown == transaction.transactionID
+        } + consumables.reversed()
     }
 
     /// The most unfinished consumables in a receipt. Devices usually finish their purchases long before.
@@ -99,7 +107,7 @@ enum Transactions {
         return nil
     }
 
-    /// The account's last transaction in a subscription group; nil when there is none.
+    /// The account's own last transaction in a subscription group; nil when there is none.
     static func last(
         of accountID: AccountID, in bundleID: BundleID, group groupID: SubscriptionGroupID, _ connection: Connection
     ) throws -> TransactionID? {
@@ -107,6 +115,7 @@ enum Transactions {
             """
             SELECT max(transaction_id) FROM transactions
             WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND subscription_group_id = $3
+                AND shared_from IS NULL
             """,
             [accountID.rawValue, bundleID.rawValue, groupID.rawValue]
         )?.optionalInt64(0).map { TransactionID(rawValue: $0) }
@@ -322,32 +331,40 @@ enum Transactions {
     }
 
     /// Whether the account has the product now, by a transaction that is neither refunded nor expired.
+    /// - Parameter isOwn: whether only the account's own purchases count, and not those that a family shares.
     static func hold(
-        _ productID: ProductID, _ accountID: AccountID, _ bundleID: BundleID, now: Int64, _ connection: Connection
+        _ productID: ProductID, _ accountID: AccountID, _ bundleID: BundleID, isOwn: Bool = false, now: Int64,
+        _ connection: Connection
     ) throws -> Bool {
         try connection.queryOne(
             """
             SELECT 1 FROM transactions
             WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND product_id = $3 AND revoked_at IS NULL
                 AND (expires_date IS NULL OR expires_date > $4) AND is_upgraded = FALSE
-            """, [accountID.rawValue, bundleID.rawValue, productID.rawValue, now]) != nil
+                AND (shared_from IS NULL OR CAST($5 AS BOOLEAN) = FALSE)
+            """, [accountID.rawValue, bundleID.rawValue, productID.rawValue, now, isOwn]) != nil
     }
 
     // MARK: Subscriptions
 
-    /// Marks a period as replaced by a change of plan. Returns false when it was marked before or refunded.
+    /// Marks a period as replaced by a change of plan, with the shares of a family. Returns false when it was marked
+    /// before or refunded.
     static func markUpgraded(_ period: Transaction, _ connection: Connection) throws -> Bool {
         try connection.execute(
+            "UPDATE transactions SET is_upgraded = TRUE WHERE shared_from = $1", [period.transactionID.rawValue])
+        return try connection.execute(
             """
             UPDATE transactions SET is_upgraded = TRUE
             WHERE transaction_id = $1 AND is_upgraded = FALSE AND revoked_at IS NULL
             """, [period.transactionID.rawValue]) == 1
     }
 
-    /// Moves the end of a period, in milliseconds since 1970.
+    /// Moves the end of a period, in milliseconds since 1970, with the shares of a family.
     static func setEnd(of id: TransactionID, to end: Int64, _ connection: Connection) throws {
-        try connection.execute(
-            "UPDATE transactions SET expires_date = $2 WHERE transaction_id = $1", [id.rawValue, end])
+        for key in ["transaction_id", "shared_from"] {
+            try connection.execute(
+                "UPDATE transactions SET expires_date = $2 WHERE \(key) = $1", [id.rawValue, end])
+        }
     }
 
     /// The periods that have neither ended nor been refunded, newest first.
@@ -398,20 +415,97 @@ enum Transactions {
         return LedgerPage(found, limit: limit, floor: nil, id: \.transactionID)
     }
 
-    /// The account's last period in the same group before this one; nil when this is the first.
+    /// The account's last period in the same group before this one, both bought or both shared by a family; nil when
+    /// this is the first.
     static func earlier(than period: Transaction, _ connection: Connection) throws -> Transaction? {
         try connection.queryOne(
             """
             SELECT \(Transaction.columns) FROM transactions
             WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND subscription_group_id = $3
-                AND transaction_id < $4
+                AND transaction_id < $4 AND (shared_from IS NULL) = CAST($5 AS BOOLEAN)
             ORDER BY transaction_id DESC LIMIT 1
             """,
             [
                 period.accountID.rawValue, period.bundleID.rawValue, period.subscriptionGroupID?.rawValue,
-                period.transactionID.rawValue,
+                period.transactionID.rawValue, period.sharedFrom == nil,
             ]
         ).map { try Transaction($0) }
+    }
+
+    // MARK: Families
+
+    /// An account's own current transactions that a family can share: its subscriptions' periods that have not ended,
+    /// and the first ones of its non-consumables, oldest first.
+    static func shareable(
+        of accountID: AccountID, at date: Int64, limit: Int, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND kind <> 'consumable' AND shared_from IS NULL AND revoked_at IS NULL
+                AND is_upgraded = FALSE
+                AND ((kind = 'autoRenewableSubscription' AND expires_date > $2)
+                    OR (kind = 'nonConsumable' AND transaction_id = original_transaction_id))
+            ORDER BY transaction_id DESC LIMIT $3
+            """, [accountID.rawValue, date, limit]
+        ).map { try Transaction($0) }.reversed()
+    }
+
+    /// A member's last transaction that was shared from a purchaser's; nil when the member has none.
+    static func shared(
+        from source: TransactionID, with accountID: AccountID, _ connection: Connection
+    ) throws -> Transaction? {
+        try connection.queryOne(
+            """
+            SELECT \(Transaction.columns) FROM transactions WHERE shared_from = $1 AND account_id = $2
+            ORDER BY transaction_id DESC LIMIT 1
+            """, [source.rawValue, accountID.rawValue]
+        ).map { try Transaction($0) }
+    }
+
+    /// Revokes the members' transactions that were shared from a refunded one.
+    /// - Returns: the transactions that were not revoked before.
+    static func revokeShared(
+        from source: TransactionID, at date: Int64, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            UPDATE transactions SET revoked_at = $2, revocation_reason = 0
+            WHERE shared_from = $1 AND revoked_at IS NULL RETURNING \(Transaction.columns)
+            """, [source.rawValue, date]
+        ).map { try Transaction($0) }
+    }
+
+    /// Revokes a member's transactions of a share that ends: those that are not over, and the last one.
+    /// - Returns: the transactions that were not revoked before.
+    static func revokeShared(
+        _ share: FamilyShare, at date: Int64, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            UPDATE transactions SET revoked_at = $5, revocation_reason = 0
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
+                AND shared_from IS NOT NULL AND revoked_at IS NULL AND is_upgraded = FALSE
+                AND (transaction_id = $4 OR expires_date > $5)
+            RETURNING \(Transaction.columns)
+            """,
+            [
+                share.accountID.rawValue, share.bundleID.rawValue, share.originalTransactionID.rawValue,
+                share.transactionID.rawValue, date,
+            ]
+        ).map { try Transaction($0) }
+    }
+
+    /// Takes the revocation of a member's last transaction back that was shared from a purchaser's.
+    static func reinstateShared(
+        from source: TransactionID, with accountID: AccountID, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL
+            WHERE transaction_id = (
+                SELECT max(transaction_id) FROM transactions WHERE shared_from = $1 AND account_id = $2)
+            """, [source.rawValue, accountID.rawValue])
     }
 }
 
@@ -420,7 +514,7 @@ extension Transaction {
         account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind, quantity, price, currency, storefront, \
         purchase_date, original_purchase_date, expires_date, web_order_line_item_id, subscription_group_id, offer, \
         application_username, idempotency_key, finished_at, revoked_at, revocation_reason, \
-        promotional_offer_id, is_upgraded, refunded
+        promotional_offer_id, is_upgraded, refunded, shared_from
         """
 
     init(_ row: Row) throws {
@@ -442,14 +536,14 @@ extension Transaction {
             finishedAt: try row.optionalInt64(19),
             revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21),
             promotionalOfferID: try row.optionalString(22), isUpgraded: try row.bool(23),
-            refunded: try row.int64(24))
+            refunded: try row.int64(24), sharedFrom: try row.optionalInt64(25).map { TransactionID(rawValue: $0) })
     }
 
     /// The statement's text, built once because every purchase uses it.
     private static let insertion = """
         INSERT INTO transactions (\(columns)) VALUES
             ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-            $23, $24, $25)
+            $23, $24, $25, $26)
         """
 
     func insert(_ connection: Connection) throws {
@@ -461,7 +555,7 @@ extension Transaction {
             SQLValue(subscriptionGroupID?.rawValue), SQLValue(offer?.rawValue), SQLValue(applicationUsername),
             SQLValue(idempotencyKey?.text), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
             SQLValue(promotionalOfferID), .boolean(isUpgraded),
-            .integer(refunded),
+            .integer(refunded), SQLValue(sharedFrom?.rawValue),
         ]
         try connection.execute(Self.insertion, values)
     }

@@ -6,6 +6,7 @@ import StoreWire
 struct CustomerLedger: Sendable, Equatable {
     let account: Account
     let transactions: [Transaction]
+    /// The account's own subscriptions, and those that members of the family share with it.
     let subscriptions: [Subscription]
 
     /// Reads the ledger. Nil for an account that does not exist.
@@ -13,7 +14,10 @@ struct CustomerLedger: Sendable, Equatable {
         guard let account = try Accounts.account(accountID, connection) else { return nil }
         self.account = account
         transactions = try Transactions.inReceipt(of: accountID, in: bundleID, connection)
-        subscriptions = try Subscriptions.all(of: accountID, in: bundleID, connection)
+        let isShared = transactions.contains { $0.sharedFrom != nil }
+        subscriptions =
+            try Subscriptions.all(of: accountID, in: bundleID, connection)
+            + (isShared ? FamilyShares.subscriptions(of: accountID, in: bundleID, connection) : [])
     }
 }
 

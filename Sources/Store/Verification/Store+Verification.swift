@@ -223,6 +223,7 @@ extension Store {
                 try Transactions.lasting(of: transaction.accountID, in: transaction.bundleID, connection)
                     .filter { $0.originalTransactionID == transaction.originalTransactionID },
                 try Subscriptions.find(transaction.originalTransactionID, connection)
+                    ?? FamilyShares.subscription(transaction.originalTransactionID, connection)
             )
         }
         // A period that a change of plan replaced can end later than the new one.
@@ -303,6 +304,7 @@ extension PurchaseInformation {
             cancellationReason: transaction.revocationReason, isUpgraded: transaction.isUpgraded,
             promotionalOfferID: transaction.promotionalOfferID,
             subscriptionGroupIdentifier: transaction.subscriptionGroupID?.rawValue,
+            ownership: transaction.sharedFrom == nil ? .purchased : .familyShared,
             appAccountToken: transaction.appAccountToken)
     }
 }

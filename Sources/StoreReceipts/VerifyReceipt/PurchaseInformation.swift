@@ -77,7 +77,8 @@ public struct PurchaseInformation: Sendable, Equatable {
     }
 
     /// Creates an element from a purchase in a receipt. Receipts do not contain the reason of a cancellation, the
-    /// group, the offer code or the ownership: the first three stay empty, and the caller gives the last.
+    /// group or the offer code, which stay empty. Of the ownership they only mark what Cornerstore's families share;
+    /// otherwise the caller gives it.
     public init(_ purchase: borrowing InAppPurchase, ownership: Ownership? = .purchased) {
         let isSubscription = purchase.expiresDate != nil
         let purchaseDate = ReceiptDate(purchase.purchaseDate)
@@ -97,7 +98,7 @@ public struct PurchaseInformation: Sendable, Equatable {
         promotionalOfferID = purchase.promotionalOfferID.flatMap { $0.isEmpty ? nil : $0 }
         offerCodeRefName = nil
         subscriptionGroupIdentifier = nil
-        self.ownership = ownership
+        self.ownership = purchase.isFamilyShared ? .familyShared : ownership
         appAccountToken = purchase.accountToken
     }
 

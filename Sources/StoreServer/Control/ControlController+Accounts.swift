@@ -139,7 +139,8 @@ extension ControlController {
                 priceIncreases: try await store.priceIncreases(of: account).map(ControlAPI.PriceIncrease.init),
                 codes: try await store.codes(of: account).map(ControlAPI.Code.init),
                 restored: try await store.restores(of: account, limit: Self.mostInDetail)
-                    .map(ControlAPI.RestoredDelivery.init)))
+                    .map(ControlAPI.RestoredDelivery.init),
+                family: try await described(try await store.familyIfAny(of: account), at: store)))
     }
 
     /// The account that the path names by its e-mail address or identifier.

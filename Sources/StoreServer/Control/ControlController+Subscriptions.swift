@@ -32,7 +32,8 @@ extension ControlController {
         on(router, .subscriptions(.sandbox, account: "")) { store, request, _ in
             let account = try await account(request.query(.account), at: store)
             var rows: [ControlAPI.Subscription] = []
-            for subscription in try await store.subscriptions(of: account) {
+            let own = try await store.subscriptions(of: account)
+            for subscription in try await own + store.sharedSubscriptions(of: account) {
                 rows.append(try await Self.described(subscription, at: store))
             }
             return try .json(rows)
@@ -160,7 +161,8 @@ extension ControlAPI.Subscription {
                 ControlAPI.SubscriptionNews(
                     type: $0.type.rawValue, subtype: $0.subtype?.rawValue, date: ControlAPI.text($0.date),
                     transactionId: $0.transactionID.description)
-            })
+            },
+            sharedBy: subscription.purchaserID?.rawValue)
     }
 }
 

@@ -41,6 +41,7 @@ struct ControlController: Sendable {
         addCustomerRoutes(to: router)
         addPreviewRoutes(to: router)
         addSubscriptionRoutes(to: router)
+        addFamilyRoutes(to: router)
     }
 
     /// Registers a route of one environment for both: the handler gets the store that the path names.
