@@ -37,6 +37,10 @@ extension ControlAPI {
         public var offer: String?
         /// The identifier of the promotional offer that set the price; nil for none.
         public var promotionalOfferId: String?
+        /// The reference name of the offer whose code set the price; nil for none.
+        public var offerCodeName: String?
+        /// The identifier of the win-back offer that set the price; nil for none.
+        public var winBackOfferId: String?
         /// The user name that the app gave with the payment.
         public var applicationUsername: String?
         /// The version of the app that was bought; nil for a product and for other items.

@@ -126,6 +126,17 @@ public enum ControlRoute: Sendable, Hashable {
     case addCode(StoreEnvironment)
     /// Withdraws a code that nobody has redeemed.
     case withdrawCode(StoreEnvironment, code: String)
+    /// Lists the batches of offer codes and the custom codes, newest first: ``ControlAPI/OfferCodeBatch``.
+    case offerCodes(StoreEnvironment)
+    /// Creates a batch of offer codes or a custom code: ``ControlAPI/NewOfferCodes``, answered with
+    /// ``ControlAPI/OfferCodeBatch``.
+    case createOfferCodes(StoreEnvironment)
+    /// Gets a batch or a custom code: ``ControlAPI/OfferCodeBatch``.
+    case offerCodeBatch(StoreEnvironment, id: String)
+    /// Lists the one-time codes of a batch in alphabetical order: a ``ControlAPI/Page`` of ``ControlAPI/OfferCode``.
+    case offerCodesOfBatch(StoreEnvironment, id: String, after: String? = nil, limit: Int? = nil)
+    /// Deactivates a batch or a custom code.
+    case deactivateOfferCodes(StoreEnvironment, id: String)
 
     // The routes of the catalog, which both environments share.
     /// Gets the catalog's files and problems: ``ControlAPI/CatalogState``.
@@ -243,7 +254,7 @@ public enum ControlRoute: Sendable, Hashable {
         case operation
         /// In a path: a redemption code.
         case code
-        /// In a path: the id of a transaction, upload, version, review or sheet.
+        /// In a path: the id of a transaction, a batch of codes, upload, version, review or sheet.
         case id
         /// In a path: the name of a partner, a payment rule or a file.
         case name
@@ -413,6 +424,14 @@ public enum ControlRoute: Sendable, Hashable {
         case .codes(let store): Line(.get, store, "codes")
         case .addCode(let store): Line(.post, store, "codes")
         case .withdrawCode(let store, let code): Line(.delete, store, "codes/{code}", [(.code, code)])
+        case .offerCodes(let store): Line(.get, store, "offer-codes")
+        case .createOfferCodes(let store): Line(.post, store, "offer-codes")
+        case .offerCodeBatch(let store, let id): Line(.get, store, "offer-codes/{id}", [(.id, id)])
+        case .offerCodesOfBatch(let store, let id, let after, let limit):
+            Line(
+                .get, store, "offer-codes/{id}/codes", [(.id, id)],
+                query: [(.after, after), (.limit, limit.map(String.init))])
+        case .deactivateOfferCodes(let store, let id): Line(.delete, store, "offer-codes/{id}", [(.id, id)])
         case .catalog: Line(.get, "/control/v1/catalog")
         case .app(let bundle, let product):
             Line(.get, "/control/v1/apps/{bundle}", [(.bundle, bundle)], query: [(.product, product)])
@@ -509,7 +528,8 @@ public enum ControlRoute: Sendable, Hashable {
             .changeSubscription(.sandbox, id: ""), .extendSubscriptions(.sandbox), .reverseRefund(.sandbox, id: ""),
             .declineRefund(.sandbox, id: ""), .setGracePeriod(bundle: ""), .removeGracePeriod(bundle: ""),
             .preview(.sandbox, PreviewQuery(bundle: "")), .increasePrice(.sandbox), .codes(.sandbox),
-            .addCode(.sandbox),
+            .addCode(.sandbox), .offerCodes(.sandbox), .createOfferCodes(.sandbox), .offerCodeBatch(.sandbox, id: ""),
+            .offerCodesOfBatch(.sandbox, id: ""), .deactivateOfferCodes(.sandbox, id: ""),
             .content(), .setHosting, .setContentRule, .beginUpload, .upload(UUID()), .appendToUpload(UUID(), offset: 0),
             .cancelUpload(UUID()), .completeUpload(UUID()), .campaigns(item: 1), .reviews(), .review(UUID()),
             .answerReview(UUID()),

@@ -24,7 +24,8 @@ public struct Cornerstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Buying and receipts",
                 subcommands: [
-                    BuyCommand.self, LibraryCommand.self, SubscriptionsCommand.self, RestoreCommand.self,
+                    BuyCommand.self, RedeemCommand.self, LibraryCommand.self, SubscriptionsCommand.self,
+                    RestoreCommand.self,
                     DownloadCommand.self, QueueCommand.self,
                     DeviceCommand.self,
                     ReceiptCommand.self,
@@ -33,8 +34,8 @@ public struct Cornerstore: AsyncParsableCommand {
                 name: "Operating a running store",
                 subcommands: [
                     AccountCommand.self, AppCommand.self, AttemptCommand.self, ClockCommand.self, CodeCommand.self,
-                    EventsCommand.self, FamilyCommand.self, FaultCommand.self,
-                    FeedCommand.self, ItemCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
+                    EventsCommand.self, FamilyCommand.self, FaultCommand.self, FeedCommand.self, ItemCommand.self,
+                    OfferCodeCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
                     PriceIncreaseCommand.self, ProductCommand.self, PromoteCommand.self, PromotionCommand.self,
                     PurchaseCommand.self, ReviewCommand.self, SearchCommand.self, ServerCommand.self,
                     SubscriptionCommand.self, TransactionCommand.self,

@@ -13,7 +13,8 @@ extension PurchaseRequest: JSONReadable {
             quantity: Int(try members.wholeNumber(required: "quantity")),
             applicationUsername: try members.string("applicationUsername"),
             simulatesAskToBuy: try members.flag(required: "simulatesAskToBuy"),
-            agreedPrice: try members.message("agreedPrice"), offer: try members.message("offer"))
+            agreedPrice: try members.message("agreedPrice"), offer: try members.message("offer"),
+            winBackOfferID: try members.string("winBackOfferId"))
     }
 }
 

@@ -21,11 +21,13 @@ public struct PurchaseRequest: Encodable, Sendable, Equatable {
     public var agreedPrice: Money?
     /// The promotional offer to apply; nil for the regular price.
     public var offer: SignedOffer?
+    /// The win-back offer to apply, for a customer who no longer subscribes; nil for none.
+    public var winBackOfferID: String?
 
     /// Creates a purchase request.
     public init(
         idempotencyKey: UUID, bundleID: BundleID, productID: ProductID, quantity: Int, applicationUsername: String?,
-        simulatesAskToBuy: Bool, agreedPrice: Money?, offer: SignedOffer? = nil
+        simulatesAskToBuy: Bool, agreedPrice: Money?, offer: SignedOffer? = nil, winBackOfferID: String? = nil
     ) {
         self.idempotencyKey = idempotencyKey
         self.bundleID = bundleID
@@ -35,6 +37,7 @@ public struct PurchaseRequest: Encodable, Sendable, Equatable {
         self.simulatesAskToBuy = simulatesAskToBuy
         self.agreedPrice = agreedPrice
         self.offer = offer
+        self.winBackOfferID = winBackOfferID
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -42,6 +45,7 @@ public struct PurchaseRequest: Encodable, Sendable, Equatable {
         case bundleID = "bundleId"
         case productID = "productId"
         case quantity, applicationUsername, simulatesAskToBuy, agreedPrice, offer
+        case winBackOfferID = "winBackOfferId"
     }
 }
 

@@ -144,19 +144,28 @@ public struct SubscriptionPlanChoice: Codable, Sendable, Equatable {
     public var period: SubscriptionPeriod
     /// When the change takes effect.
     public var effect: Effect
+    /// A win-back offer with which the plan begins; nil for none.
+    public var offer: OfferDescription?
 
     /// Creates a plan.
-    public init(productID: ProductID, name: String, price: Money, period: SubscriptionPeriod, effect: Effect) {
+    public init(
+        productID: ProductID, name: String, price: Money, period: SubscriptionPeriod, effect: Effect,
+        offer: OfferDescription? = nil
+    ) {
         self.productID = productID
         self.name = name
         self.price = price
         self.period = period
         self.effect = effect
+        self.offer = offer
     }
+
+    /// The price that the customer agrees to: the offer's, or that of a period.
+    public var agreedPrice: Money { offer?.price ?? price }
 
     private enum CodingKeys: String, CodingKey {
         case productID = "productId"
-        case name, price, period, effect
+        case name, price, period, effect, offer
     }
 }
 
@@ -194,17 +203,21 @@ public struct PlanChangeRequest: Codable, Sendable, Equatable {
     public var agreedPrice: Money
     /// The first answer to a key is final.
     public var idempotencyKey: UUID
+    /// The win-back offer to apply; nil for none.
+    public var winBackOfferID: String?
 
     /// Creates a request.
-    public init(productID: ProductID, agreedPrice: Money, idempotencyKey: UUID) {
+    public init(productID: ProductID, agreedPrice: Money, idempotencyKey: UUID, winBackOfferID: String? = nil) {
         self.productID = productID
         self.agreedPrice = agreedPrice
         self.idempotencyKey = idempotencyKey
+        self.winBackOfferID = winBackOfferID
     }
 
     private enum CodingKeys: String, CodingKey {
         case productID = "productId"
         case agreedPrice, idempotencyKey
+        case winBackOfferID = "winBackOfferId"
     }
 }
 

@@ -481,6 +481,40 @@ struct CustomerJourneyTests {
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `a code for an offer subscribes the customer, and one for a subscriber waits`(_ backend: Backend) async throws
+    {
+        try await JourneyStore.with(backend) { store async throws in
+            let device = try await JourneyDevice(store)
+            func code(_ code: String) async throws {
+                let order =
+                    #"{"bundleId":"com.example.monkeys","productId":"club.monthly","offer":"Spring","customCode":"\#(code)","count":5}"#
+                #expect(try await store.control("POST", "offer-codes", order).status == 201)
+            }
+            try await code("SPRING")
+            let answers = Mutex(["WINTER", "spring"])
+            var sheet = device.sheet()
+            sheet.onRedeemCode = { _ in answers.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+            let app = CustomerApp(device.launch(sheet: sheet))
+            app.queue.presentCodeRedemptionSheet()
+            #expect(await app.next() == "purchased club.monthly")
+            await until { app.engine.payments.isEmpty }
+            let ledger = try await device.ledger()
+            #expect(ledger.transactions.map(\.price) == [9990] && ledger.transactions.map(\.isFinished) == [true])
+            let receipt = try await device.checkedReceipt()
+            #expect(receipt.inApp.map(\.productID) == ["club.monthly"])
+            #expect(receipt.inApp.map(\.promotionalOfferID) == [nil])
+            // The offer is used up for this customer, and the sheet asks again.
+            answers.withLock { $0 = ["SPRING"] }
+            app.queue.presentCodeRedemptionSheet()
+            await until { answers.withLock { $0.isEmpty } }
+            let batches = try await store.control("GET", "offer-codes")
+            #expect(batches.status == 200)
+            #expect(try await device.ledger().transactions.count == 1)
+            await app.stop()
+        }
+    }
+
     @Test func `a locked account is reported`() async throws {
         try await JourneyStore.with(.sqlite) { store async throws in
             let device = try await JourneyDevice(store)

@@ -244,6 +244,7 @@ private let catalogText = """
                 recurringSubscriptionPeriod: P1M
                 displayPrice: 5.99
                 adHocOffers: [{ offerID: come-back, paymentMode: payUpFront, displayPrice: 7.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }]
+                codeOffers: [{ referenceName: Spring, paymentMode: payUpFront, displayPrice: 9.99, subscriptionPeriod: P3M }]
         xcode:
           subscriptionOffersKeyPair: { id: OFFERKEY01, privateKey: \(JourneyStore.offerKey) }
     """

@@ -145,7 +145,12 @@ struct CatalogGenerator {
             groupID: group, level: Int.random(in: 1...9, using: &random), period: period(),
             introductoryOffers: list(major >= 5 ? 3 : 1) { $0.offer(plain: plain, id: false) },
             promotionalOffers: list(3) { $0.offer(plain: plain, id: true) },
-            codeOffers: list(2) { $0.offer(plain: plain, id: false) },
+            codeOffers: list(2) {
+                var offer = $0.offer(plain: plain, id: false)
+                // Codes need one name for each offer.
+                offer.referenceName = "\($0.text()) \($0.hex())"
+                return offer
+            },
             winBackOffers: list(2) { $0.offer(plain: plain, id: false) },
             billingPlans: list(major >= 5 ? 2 : 0) {
                 CatalogBillingPlan(

@@ -95,6 +95,9 @@ import Testing
         ("storefront: USA", "storefront: usa", "alpha-3"),
         ("bundleID: com.example.monkeys", "bundleID: com..example", "is not a bundle id"),
         ("paymentMode: free", "paymentMode: free\n                displayPrice: 1", "free offer has no price"),
+        ("eligibility: [new, expired]", "eligibility: [new, old]", "use new, existing, expired"),
+        ("isStackable: true", "autoRenewEnabled: false", "only a free offer can end"),
+        ("mostLapsedMonths: 12", "mostLapsedMonths: 2", "must be above lapsedMonths"),
     ])
     func mistakesAreExplained(old: String, new: String, words: String) throws {
         let text = try CatalogFixtures.documentedYAML()

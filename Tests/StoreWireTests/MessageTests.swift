@@ -14,7 +14,8 @@ struct MessageTests {
         PurchaseRequest(
             idempotencyKey: key, bundleID: BundleID(text), productID: ProductID(text), quantity: Int(number),
             applicationUsername: text, simulatesAskToBuy: true, agreedPrice: Money(milliunits: number, currency: text),
-            offer: SignedOffer(offerID: text, keyID: text, nonce: key, signature: text, timestamp: number))
+            offer: SignedOffer(offerID: text, keyID: text, nonce: key, signature: text, timestamp: number),
+            winBackOfferID: text)
     }
 
     private static func transaction(_ text: String, _ number: Int64, _ kind: ProductKind) -> TransactionDescription {
@@ -40,6 +41,7 @@ struct MessageTests {
     @Test func leftOutMembersAreNil() throws {
         var request = Self.request("credits5", 3)
         (request.applicationUsername, request.agreedPrice, request.offer) = (nil, nil, nil)
+        request.winBackOfferID = nil
         #expect(try PurchaseRequest(json: Array(JSONEncoder().encode(request))) == request)
     }
 

@@ -92,11 +92,15 @@ enum SubscriptionPages {
             }
             page.sections.append(more)
         }
-        page.sections += [try await increases(request, apps), try await codes(request, apps)]
+        page.sections += [
+            try await increases(request, apps), try await OfferCodePages.section(request, apps),
+            try await codes(request, apps),
+        ]
         page.commands = [
             ConsoleCode("Subscribers", "cornerstore subscription list\(request.flag)"),
             ConsoleCode("Price increases", "cornerstore price-increase list\(request.flag)"),
             ConsoleCode("Codes", "cornerstore code list\(request.flag)"),
+            ConsoleCode("Offer codes", "cornerstore offer-code list\(request.flag)"),
             ConsoleCode("Control port", request.curl(.subscribers(request.environment))),
         ]
         return page

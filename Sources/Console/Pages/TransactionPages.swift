@@ -236,6 +236,8 @@ enum TransactionPages {
         add("Subscription group", detail.subscriptionGroupId)
         add("Offer", detail.offer)
         add("Promotional offer", detail.promotionalOfferId, "promotional_offer_id")
+        add("Offer of the code", detail.offerCodeName, "offer_code_ref_name")
+        add("Win-back offer", detail.winBackOfferId)
         add("applicationUsername", detail.applicationUsername, "what the app said about its own user", isID: true)
         add("Version of the item", detail.itemVersion)
         if row.revocationDate == nil || row.item == nil {

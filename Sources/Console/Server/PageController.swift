@@ -26,7 +26,8 @@ struct PageController: Sendable {
     /// All forms that change something or need a body.
     static let actions: [ConsoleAction] =
         OverviewPage.actions + CustomerPages.actions + BuyPage.actions + TransactionPages.actions
-        + SubscriptionPages.actions + ManagedPages.actions + ContentPages.actions + ClockPages.actions
+        + SubscriptionPages.actions + OfferCodePages.actions + ManagedPages.actions + ContentPages.actions
+        + ClockPages.actions
         + NotificationPages.actions + InspectorPage.actions + PreviewPages.actions
         + MerchantPages.actions + SettingsPages.actions
 

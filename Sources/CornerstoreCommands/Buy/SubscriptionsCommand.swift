@@ -75,19 +75,23 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
                   cornerstore subscriptions change com.example.club.yearly
                   cornerstore subscriptions change com.example.club.yearly --price 49.99
+                  cornerstore subscriptions change com.example.club.monthly --offer come-back
                 """)
 
         @Argument(help: "The product of the other plan.")
         var product: String
         @Option(help: ArgumentHelp("The price that the customer agrees to.", valueName: "decimal"))
         var price: String?
+        @Option(
+            help: ArgumentHelp("The win-back offer to begin with, after the subscription is over.", valueName: "id"))
+        var offer: String?
         @OptionGroup var options: SubscriptionsOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let (plan, subscription) = try await options.use { session in
                 let (subscription, plan) = try choice(try await session.subscriptions(of: options.app))
-                var agreed = plan.price
+                var agreed = plan.agreedPrice
                 if let price {
                     guard let money = Money(decimal: price, currency: agreed.currency) else {
                         throw ValidationError("--price must be a decimal such as 4.99.")
@@ -96,7 +100,8 @@ struct SubscriptionsCommand: AsyncParsableCommand {
                 }
                 let answer: PurchaseResponse = try await session.send(
                     .changePlan(subscription.originalTransactionID),
-                    PlanChangeRequest(productID: plan.productID, agreedPrice: agreed, idempotencyKey: UUID()))
+                    PlanChangeRequest(
+                        productID: plan.productID, agreedPrice: agreed, idempotencyKey: UUID(), winBackOfferID: offer))
                 switch answer.state {
                 case .purchased: break
                 case .deferred:
@@ -113,7 +118,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
                 let when = plan.effect == .now ? "begins now" : "begins with the next renewal"
                 let heading =
                     style.good("\(Style.printable(plan.name)) \(when).")
-                    + " \(SubscriptionsCommand.price(plan.price)) \(plan.period)"
+                    + " \(SubscriptionsCommand.price(plan))"
                 return ([heading] + (subscription.map { [SubscriptionsCommand.text([$0], style)] } ?? []))
                     .joined(separator: "\n")
             }
@@ -123,8 +128,17 @@ struct SubscriptionsCommand: AsyncParsableCommand {
             _ found: [ManagedSubscription]
         ) throws -> (ManagedSubscription, SubscriptionPlanChoice) {
             let choices = found.flatMap { subscription in subscription.plans.map { (subscription, $0) } }
-            let matching = choices.filter { $0.1.productID == ProductID(product) }
+            let matching = choices.filter {
+                $0.1.productID == ProductID(product) && $0.1.offer?.offerID == offer
+            }
             guard let first = matching.first else {
+                if let offer, choices.contains(where: { $0.1.productID == ProductID(product) }) {
+                    let offers = choices.compactMap(\.1.offer?.offerID).joined(separator: ", ")
+                    throw CommandError(
+                        .refused,
+                        "The account cannot use the offer \(offer). "
+                            + (offers.isEmpty ? "There are no offers." : "The offers are: \(offers)."))
+                }
                 let plans = choices.map(\.1.productID.rawValue).joined(separator: ", ")
                 throw CommandError(
                     .refused,
@@ -194,6 +208,14 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     static func price(_ price: Money) -> String { "\(price.decimal) \(price.currency)" }
 
+    /// The price of a plan, and of the offer that it begins with.
+    static func price(_ plan: SubscriptionPlanChoice) -> String {
+        let usual = "\(price(plan.price)) \(plan.period)"
+        guard let offer = plan.offer else { return usual }
+        let times = offer.numberOfPeriods == 1 ? "" : " × \(offer.numberOfPeriods)"
+        return "\(price(offer.price)) \(offer.period)\(times), then \(usual)"
+    }
+
     static func text(_ found: [ManagedSubscription], _ style: Style) -> String {
         let states = Table(
             heading: ["product", "name", "app", "state", "period ends", "renews", "next charge", "on", "for"],
@@ -208,13 +230,13 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         let plans = found.flatMap { subscription in
             subscription.plans.map { plan in
                 [
-                    subscription.productID.rawValue, plan.productID.rawValue, plan.name, price(plan.price),
-                    plan.period.description, plan.effect == .now ? "now" : "with the next renewal",
+                    subscription.productID.rawValue, plan.productID.rawValue, plan.name, plan.offer?.offerID ?? "",
+                    price(plan), plan.effect == .now ? "now" : "with the next renewal",
                 ]
             }
         }
         guard !plans.isEmpty else { return states.text(style) }
-        let table = Table(heading: ["from", "change to", "name", "price", "period", "begins"], rows: plans)
+        let table = Table(heading: ["from", "change to", "name", "offer", "price", "begins"], rows: plans)
         return states.text(style) + "\n\n" + table.text(style)
     }
 

@@ -35,6 +35,24 @@ enum AppSelection {
         return seller.bundleId
     }
 
+    /// Returns the bundle id of the app given on the command line, or of the only app of the store.
+    /// - Throws: ``CommandError`` when the store does not have the app, or has several and none was given.
+    static func only(_ app: String?, _ client: ControlClient) async throws -> String {
+        let apps: [ControlAPI.App] = try await client.send(.apps)
+        let all = apps.map(\.bundleId).joined(separator: ", ")
+        if let app {
+            guard apps.contains(where: { $0.bundleId.hasSameBytes(as: app) }) else {
+                throw CommandError(.refused, "The store does not have the app \(app). It has \(all).")
+            }
+            return app
+        }
+        guard apps.count == 1 else {
+            throw CommandError(
+                .usage, apps.isEmpty ? "The store has no app." : "Choose one of the store's apps with --app: \(all).")
+        }
+        return apps[0].bundleId
+    }
+
     private static func sells(_ product: String, _ app: ControlAPI.App) -> Bool {
         app.productIds.contains { $0.hasSameBytes(as: product) }
     }

@@ -48,7 +48,10 @@ extension TransactionCommand {
                         ("given back", transaction.refunded.map { "\($0) \(transaction.currency)" }),
                         ("replaced", transaction.isUpgraded == true ? "by a change of plan" : nil),
                         ("user name", detail.applicationUsername),
-                        ("offer", detail.promotionalOfferId ?? detail.offer),
+                        (
+                            "offer",
+                            detail.promotionalOfferId ?? detail.offerCodeName ?? detail.winBackOfferId ?? detail.offer
+                        ),
                         ("payment", detail.purchase?.paymentReference), ("key", detail.purchase?.key.uuidString),
                         ("failure", failure.map { "\($0.code): \($0.message)" }),
                         ("deliveries", detail.deliveries.isEmpty ? nil : "\(detail.deliveries.count)"),

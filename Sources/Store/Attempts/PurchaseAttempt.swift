@@ -41,8 +41,8 @@ public struct PurchaseAttempt: Sendable, Equatable {
     public var paymentReference: String?
     /// When the device asked, in milliseconds since 1970 by the store's clock.
     public var createdAt: Int64
-    /// The promotional offer that the request named.
-    public var promotionalOfferID: String?
+    /// The promotional, code or win-back offer that the request named.
+    public var namedOffer: NamedOffer?
     /// The account's storefront at the time of the request.
     public var storefront: String?
 
@@ -65,7 +65,7 @@ public struct PurchaseAttempt: Sendable, Equatable {
         amount = purchase.amount
         paymentReference = purchase.paymentReference
         createdAt = purchase.createdAt
-        promotionalOfferID = purchase.promotionalOfferID
+        namedOffer = purchase.namedOffer
         storefront = purchase.storefront
     }
 

@@ -22,6 +22,11 @@ public struct CatalogOffer: Sendable, Hashable {
     public var eligibility: [String]?
     /// Whether a code can be combined with an introductory offer.
     public var isStackable: Bool?
+    /// Whether the subscription renews after a free code offer (`autoRenewEnabled`); nil when the file does not say,
+    /// which means that it does.
+    public var renews: Bool?
+    /// The customers who can use a win-back offer outside the sandbox; nil for everyone who no longer subscribes.
+    public var winBack: WinBackCriteria?
     /// The billing plan that the offer belongs to (version 5).
     public var billingPlanType: String?
     /// The keys that this program does not know.
@@ -31,7 +36,7 @@ public struct CatalogOffer: Sendable, Hashable {
     public init(
         offerID: String?, referenceName: String?, internalID: String?, paymentMode: OfferDescription.PaymentMode,
         prices: CatalogPrices?, period: SubscriptionPeriod, numberOfPeriods: Int?, eligibility: [String]?,
-        isStackable: Bool?,
+        isStackable: Bool?, renews: Bool? = nil, winBack: WinBackCriteria? = nil,
         billingPlanType: String?, unknown: [String: JSONValue]
     ) {
         self.offerID = offerID
@@ -43,9 +48,17 @@ public struct CatalogOffer: Sendable, Hashable {
         self.numberOfPeriods = numberOfPeriods
         self.eligibility = eligibility
         self.isStackable = isStackable
+        self.renews = renews
+        self.winBack = winBack
         self.billingPlanType = billingPlanType
         self.unknown = unknown
     }
+
+    /// The name by which codes are created for the offer: the reference name.
+    public var codeName: String? { referenceName ?? offerID ?? internalID }
+
+    /// Whether the subscription ends with the offer. Only free offers can do that.
+    var endsSubscription: Bool { renews == false && paymentMode == .free }
 
     /// Whether both describe the same offer. Compares Xcode's identifiers if both have one, else all other properties.
     func isSame(as other: CatalogOffer) -> Bool {
@@ -62,6 +75,32 @@ public struct CatalogOffer: Sendable, Hashable {
             offerID: offerID, price: prices.price(in: storefront),
             paymentMode: paymentMode, period: period, numberOfPeriods: numberOfPeriods ?? 1
         )
+    }
+}
+
+/// The customers who can use a win-back offer, as App Store Connect counts them.
+public struct WinBackCriteria: Sendable, Hashable {
+    /// The shortest time that the customer has paid for, in months; nil for any.
+    public var paidMonths: Int?
+    /// The months since the customer last subscribed, at least; nil for any.
+    public var lapsedMonths: Int?
+    /// The months since the customer last subscribed, at most; nil for any.
+    public var mostLapsedMonths: Int?
+    /// The months to wait after a win-back offer before the next; nil for none.
+    public var waitMonths: Int?
+    /// Whether the offer comes before those of normal priority.
+    public var isPreferred: Bool
+
+    /// Creates criteria.
+    public init(
+        paidMonths: Int? = nil, lapsedMonths: Int? = nil, mostLapsedMonths: Int? = nil, waitMonths: Int? = nil,
+        isPreferred: Bool = false
+    ) {
+        self.paidMonths = paidMonths
+        self.lapsedMonths = lapsedMonths
+        self.mostLapsedMonths = mostLapsedMonths
+        self.waitMonths = waitMonths
+        self.isPreferred = isPreferred
     }
 }
 

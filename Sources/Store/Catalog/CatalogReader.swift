@@ -138,11 +138,57 @@ struct CatalogReader {
         let subscription = CatalogSubscription(
             groupID: groupID ?? "", level: level ?? 1, period: period ?? SubscriptionPeriod(unit: .month, count: 1),
             introductoryOffers: introductory, promotionalOffers: promotional,
-            codeOffers: reader.objects("codeOffers", kind: "offer").compactMap(offer),
-            winBackOffers: reader.objects("winbackOffers", kind: "offer").compactMap(offer),
+            codeOffers: codeOffers(reader),
+            winBackOffers: reader.objects("winbackOffers", kind: "winBackOffer").compactMap(winBackOffer),
             billingPlans: reader.objects("billingPlans", kind: "billingPlan").compactMap(billingPlan)
         )
         return product(reader, kind: .autoRenewableSubscription, subscription: subscription)
+    }
+
+    /// Reads the offers with codes. Only our own format has mistakes: Xcode's files are kept as they are.
+    private func codeOffers(_ reader: ObjectReader) -> [CatalogOffer] {
+        reader.objects("codeOffers", kind: "codeOffer").compactMap { reader -> CatalogOffer? in
+            let renews = reader.bool("autoRenewEnabled")
+            guard var offer = offer(reader) else { return nil }
+            offer.renews = renews
+            guard isCornerstore else {
+                if offer.paymentMode != .free, let renews {
+                    (offer.renews, offer.unknown["autoRenewEnabled"]) = (nil, .bool(renews))
+                }
+                return offer
+            }
+            if renews == false, offer.paymentMode != .free {
+                reader.problem(
+                    "autoRenewEnabled",
+                    "only a free offer can end the subscription; remove it, or make the offer free")
+            }
+            for name in offer.eligibility ?? [] where OfferCustomer.Standing(rawValue: name.lowercased()) == nil {
+                let all = OfferCustomer.Standing.allCases.map(\.rawValue).joined(separator: ", ")
+                reader.problem("eligibility", "\(ObjectReader.shown(name)) is no kind of customer; use \(all)")
+            }
+            return offer
+        }
+    }
+
+    private func winBackOffer(_ reader: ObjectReader) -> CatalogOffer? {
+        let criteria = isCornerstore ? winBackCriteria(reader) : nil
+        guard var offer = offer(reader) else { return nil }
+        offer.winBack = criteria
+        return offer
+    }
+
+    private func winBackCriteria(_ reader: ObjectReader) -> WinBackCriteria? {
+        guard let object = reader.object("customers", kind: "customers") else { return nil }
+        let months = 1...1_000
+        let criteria = WinBackCriteria(
+            paidMonths: object.int("paidMonths", in: months), lapsedMonths: object.int("lapsedMonths", in: months),
+            mostLapsedMonths: object.int("mostLapsedMonths", in: months),
+            waitMonths: object.int("waitMonths", in: months), isPreferred: object.bool("isPreferred") ?? false)
+        object.refuseUnread()
+        if let least = criteria.lapsedMonths, let most = criteria.mostLapsedMonths, least >= most {
+            object.problem("mostLapsedMonths", "must be above lapsedMonths, which is \(least)")
+        }
+        return criteria
     }
 
     private func offer(_ reader: ObjectReader) -> CatalogOffer? {

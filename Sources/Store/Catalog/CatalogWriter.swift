@@ -62,10 +62,22 @@ struct CatalogWriter {
             "paymentMode": .string(offer.paymentMode.rawValue), "subscriptionPeriod": .string(offer.period.description),
             "numberOfPeriods": offer.numberOfPeriods.map { .number(String($0)) },
             "eligibility": offer.eligibility.map { .array($0.map { .string($0) }) },
-            "isStackable": offer.isStackable.map { .bool($0) }, "billingPlanType": string(offer.billingPlanType),
+            "isStackable": offer.isStackable.map { .bool($0) },
+            "autoRenewEnabled": offer.renews.map { .bool($0) }, "billingPlanType": string(offer.billingPlanType),
         ]
         members.merge(prices(offer.prices)) { $1 }
+        if dialect == .cornerstore, let criteria = offer.winBack { members["customers"] = customers(criteria) }
         return object(members, offer.unknown)
+    }
+
+    private func customers(_ criteria: WinBackCriteria) -> JSONValue {
+        let months = [
+            "paidMonths": criteria.paidMonths, "lapsedMonths": criteria.lapsedMonths,
+            "mostLapsedMonths": criteria.mostLapsedMonths, "waitMonths": criteria.waitMonths,
+        ]
+        var members = months.compactMapValues { $0.map { JSONValue.number(String($0)) } }
+        if criteria.isPreferred { members["isPreferred"] = .bool(true) }
+        return .object(members)
     }
 
     func billingPlan(_ plan: CatalogBillingPlan) -> JSONValue {

@@ -3,7 +3,7 @@ import StoreWire
 /// The fields that both catalog formats share, with their rules.
 extension ObjectReader {
     /// The text shortened and made safe for a message.
-    private static func shown(_ text: String) -> String {
+    static func shown(_ text: String) -> String {
         let printable = text.unicodeScalars.prefix(60).map {
             $0.properties.generalCategory == .control ? " " : String($0)
         }

@@ -115,6 +115,9 @@ struct StoreKitFileWriter {
             {
                 lines.append("\(id): prices of offers by storefront or currency")
             }
+            if subscription.winBackOffers.contains(where: { $0.winBack != nil }) {
+                lines.append("\(id): the customers of win-back offers")
+            }
         }
         return lines
     }

@@ -53,7 +53,7 @@ extension Store {
                 "DELETE FROM redemption_codes WHERE code = $1 AND account_id IS NULL", [code])
             guard withdrawn == 0 else { return }
             throw try RedemptionCode.find(code, connection) == nil
-                ? Self.unknownCode : StoreError(.codeUsed, "This code was redeemed before.")
+                ? Self.unknownCode : Self.usedCode
         }
         changed(.offers)
     }
@@ -82,16 +82,23 @@ extension Store {
         }
     }
 
-    /// Redeems a code. This creates a free transaction, which the account's devices find among their unfinished ones.
+    /// Redeems a code. This creates a free transaction, which the account's devices find among their unfinished ones. A
+    /// code for an offer of a subscription buys the subscription, or gives the offer to the next renewal.
     ///
     /// If the same account redeems the code again, it gets the same transaction until that is finished or revoked. A
     /// client can therefore repeat a request whose answer it lost.
-    /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available` or `payment_not_allowed`;
-    ///   ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available` or `payment_not_allowed`; for an
+    ///   offer also `ineligible_for_offer`, `payment_declined` or `unavailable`; ``DatabaseError``.
     public func redeem(_ request: CodeRedemptionRequest, by account: Account) async throws -> TransactionDescription {
         guard let code = Self.normalized(request.code) else { throw Self.unknownCode }
         guard let app = catalog.value.app(request.bundleID) else { throw Self.unknownCode }
-        let known = try await database.read { try RedemptionCode.find(code, $0) }
+        let (known, offered) = try await database.read { connection in
+            (
+                try RedemptionCode.find(code, connection),
+                try Self.offerCode(code, in: request.bundleID, connection)
+            )
+        }
+        if known == nil, let offered { return try await redeem(offered, in: app, by: account) }
         guard let known, known.bundleID == request.bundleID else { throw Self.unknownCode }
         // A redeemed code keeps its transaction, even when the product left the catalog or the account may no longer
         // buy.
@@ -158,23 +165,24 @@ extension Store {
         guard used?.accountID == account.accountID, let id = used?.transactionID,
             let first = try Transactions.find(id, of: account.accountID, connection), first.finishedAt == nil,
             first.revokedAt == nil
-        else { throw StoreError(.codeUsed, "This code was redeemed before.") }
+        else { throw Self.usedCode }
         return first.description
     }
 
     private static let unknownCode = StoreError(.unknownCode, "This code is not valid.")
+    static let usedCode = StoreError(.codeUsed, "This code was redeemed before.")
 
-    /// Sixteen characters from an alphabet of 32, 80 bits. The alphabet omits I, L, O and U, which are easily misread.
-    private static func newCode() -> String {
+    /// Characters from an alphabet of 32, five bits each. The alphabet omits I, L, O and U, which are easily misread.
+    static func newCode(_ length: Int = 16) -> String {
         let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
-        return String(RandomBytes.make(16).map { alphabet[Int($0 & 31)] })
+        return String(RandomBytes.make(length).map { alphabet[Int($0 & 31)] })
     }
 
     /// The code in capital letters and digits, without hyphens and spaces; nil when the text cannot be a code.
-    private static func normalized(_ text: String) -> String? {
+    static func normalized(_ text: String) -> String? {
         guard text.utf8.count <= StoreLimits.redemptionCode else { return nil }
         let code = text.uppercased().filter { $0 != "-" && !$0.isWhitespace }
-        guard (4...32).contains(code.utf8.count),
+        guard (1...StoreLimits.redemptionCode).contains(code.utf8.count),
             code.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
         else { return nil }
         return code

@@ -305,7 +305,7 @@ extension Transaction {
         shared.webOrderLineItemID = webOrderLineItemID == nil ? nil : lineItemID.rawValue
         shared.applicationUsername = nil
         shared.idempotencyKey = nil
-        shared.promotionalOfferID = nil
+        shared.namedOffer = nil
         // A shared subscription arrives on the member's devices. A non-consumable is restored there.
         shared.finishedAt = kind == .autoRenewableSubscription ? nil : date
         shared.refunded = 0

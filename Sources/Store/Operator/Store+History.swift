@@ -38,6 +38,7 @@ extension Store {
             try Promotions.delete(of: accountID, connection)
             try PriceIncreases.delete(of: accountID, connection)
             try Subscriptions.delete(of: accountID, connection)
+            try OfferCodeRedemptions.delete(of: accountID, connection)
             let requests = try ItemRequest.deleteWaiting(of: accountID, connection)
             return (try ItemPurchases.delete(of: accountID, connection), requests)
         }

@@ -22,8 +22,8 @@ struct Purchase: Sendable, Equatable {
     var amount: Money
     var paymentReference: String?
     var createdAt: Int64
-    /// The promotional offer that the request named.
-    var promotionalOfferID: String?
+    /// The offer that the request named.
+    var namedOffer: NamedOffer?
     /// The account's storefront at the time of the request, to which ``amount`` belongs. Nil in rows of older versions.
     var storefront: String?
 
@@ -42,7 +42,7 @@ struct Purchase: Sendable, Equatable {
         accountID == account && bundleID == request.bundleID && productID == request.productID
             && quantity == Self.keptQuantity(request.quantity)
             && Self.isSame(applicationUsername, request.applicationUsername)
-            && Self.isSame(promotionalOfferID, request.offer?.offerID)
+            && namedOffer == request.namedOffer
     }
 
     private static func isSame(_ left: String?, _ right: String?) -> Bool {
@@ -51,10 +51,17 @@ struct Purchase: Sendable, Equatable {
     }
 }
 
+extension PurchaseRequest {
+    /// The offer that the request names; nil for none.
+    var namedOffer: NamedOffer? {
+        offer.map { NamedOffer(.promotional, $0.offerID) } ?? winBackOfferID.map { NamedOffer(.winBack, $0) }
+    }
+}
+
 extension Purchase {
     static let columns = """
         idempotency_key, account_id, bundle_id, product_id, quantity, application_username, state, failure_code, failure_message, \
-        transaction_id, amount, currency, payment_reference, created_at, promotional_offer_id, storefront
+        transaction_id, amount, currency, payment_reference, created_at, promotional_offer_id, storefront, offer_kind
         """
 
     /// The columns of a table that a joined statement names `name`.
@@ -79,7 +86,8 @@ extension Purchase {
             transactionID: try row.optionalInt64(9).map { TransactionID(rawValue: $0) },
             amount: Money(milliunits: try row.int64(10), currency: try row.string(11)),
             paymentReference: try row.optionalString(12), createdAt: try row.int64(13),
-            promotionalOfferID: try row.optionalString(14), storefront: try row.optionalString(15))
+            namedOffer: NamedOffer(id: try row.optionalString(14), kind: try row.optionalString(16)),
+            storefront: try row.optionalString(15))
     }
 
     static func find(_ key: UUID, _ connection: Connection) throws -> Purchase? {
@@ -93,7 +101,7 @@ extension Purchase {
     }
 
     private static let insertion = """
-        INSERT INTO purchases (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        INSERT INTO purchases (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
         ON CONFLICT (idempotency_key) DO NOTHING
         """
 
@@ -104,7 +112,7 @@ extension Purchase {
             .text(productID.rawValue), .integer(Int64(quantity)), SQLValue(applicationUsername), .text(state.rawValue),
             SQLValue(failure?.code.rawValue), SQLValue(failure?.message), SQLValue(transactionID?.rawValue),
             .integer(amount.milliunits), .text(amount.currency), SQLValue(paymentReference), .integer(createdAt),
-            SQLValue(promotionalOfferID), SQLValue(storefront),
+            SQLValue(namedOffer?.id), SQLValue(storefront), SQLValue(namedOffer?.kindColumn),
         ]
         return try connection.execute(Self.insertion, values) > 0
     }

@@ -120,7 +120,7 @@ extension Store {
             quantity: purchase.quantity, applicationUsername: purchase.applicationUsername, simulatesAskToBuy: false,
             agreedPrice: nil)
         switch try await offer(
-            request, app: app, account: account, isApproved: true, offerID: purchase.promotionalOfferID)
+            request, app: app, account: account, isApproved: true, named: purchase.namedOffer)
         {
         case .wait:
             throw StoreError(.internalError, "An approved purchase asked for approval.")

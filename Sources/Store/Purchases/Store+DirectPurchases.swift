@@ -16,7 +16,7 @@ extension Store {
     /// same.
     /// - Returns: nil when the request is another kind of purchase or would be refused.
     public func preparePurchase(_ request: PurchaseRequest, token: some StringProtocol) -> PreparedPurchase? {
-        guard canRepeatAuthorization, request.offer == nil, !faults.isOrdered(.purchases),
+        guard canRepeatAuthorization, request.namedOffer == nil, !faults.isOrdered(.purchases),
             let account = accounts.knownAccount(token: token),
             !asks(account, request), !account.interruptsPurchases, (try? Self.validate(request)) != nil,
             let app = catalog.value.app(request.bundleID),

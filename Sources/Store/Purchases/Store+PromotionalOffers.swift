@@ -7,25 +7,23 @@ extension Store {
     /// How long an offer's signature is valid, in milliseconds (Apple: 24 hours).
     static let offerLifetime: Int64 = 86_400_000
 
-    /// Finds and checks the promotional offer of a request; nil when the request names none.
+    /// Finds and checks the offer of a request; nil when the request names none.
+    /// - Parameter named: the offer of a code, or of a purchase that waited.
     func promotion(
-        _ request: PurchaseRequest, of product: CatalogProduct, app: CatalogApp, offerID: String?
-    ) async throws -> Result<CatalogOffer?, WireError> {
-        guard let wanted = request.offer?.offerID ?? offerID else { return .success(nil) }
-        func refuse(_ code: WireError.Code, _ message: String) -> Result<CatalogOffer?, WireError> {
+        _ request: PurchaseRequest, of product: CatalogProduct, app: CatalogApp, named: NamedOffer?
+    ) async throws -> Result<ChosenOffer?, WireError> {
+        guard let wanted = request.namedOffer ?? named else { return .success(nil) }
+        func refuse(_ code: WireError.Code, _ message: String) -> Result<ChosenOffer?, WireError> {
             .failure(WireError(code: code, message: message))
         }
         if let signed = request.offer, !signed.isComplete {
             return refuse(.missingOfferParameters, "The offer lacks its identifier, key, signature or time.")
         }
-        guard
-            let offer = product.subscription?.promotionalOffers.first(where: {
-                $0.offerID?.hasSameBytes(as: wanted) ?? false
-            })
-        else {
-            return refuse(.invalidOfferIdentifier, "The product has no promotional offer with this identifier.")
+        guard let offer = product.subscription?.offer(wanted) else {
+            return refuse(.invalidOfferIdentifier, "The product has no \(wanted.kind.words) with this identifier.")
         }
-        guard let signed = request.offer else { return .success(offer) }
+        let chosen = ChosenOffer(name: wanted, offer: offer)
+        guard let signed = request.offer else { return .success(chosen) }
         // Accept the time by the store's clock or by real time, because the app's server may use either.
         let ages = [clock.milliseconds, clock.realMilliseconds].map {
             $0.subtractingReportingOverflow(signed.timestamp)
@@ -50,17 +48,42 @@ extension Store {
         guard used == nil || used == request.idempotencyKey.uuidString else {
             return refuse(.invalidOfferSignature, "The offer's signature was used before.")
         }
-        return .success(offer)
+        return .success(chosen)
+    }
+}
+
+/// An offer of the catalog that a purchase names.
+struct ChosenOffer: Sendable {
+    var name: NamedOffer
+    var offer: CatalogOffer
+    /// Whether the introductory offer comes first.
+    var stacks: Bool { name.kind == .code && offer.isStackable == true }
+}
+
+extension NamedOffer.Kind {
+    /// The kind in an error message.
+    fileprivate var words: String {
+        switch self {
+        case .promotional: "promotional offer"
+        case .code: "offer with codes"
+        case .winBack: "win-back offer"
+        }
     }
 }
 
 extension Store.Sale {
-    /// Sets the price and first period of a promotional offer.
-    mutating func apply(_ offer: OfferDescription) {
+    /// Sets the price and first period of an offer. An offer that stacks waits until the introductory offer is over.
+    mutating func apply(_ chosen: ChosenOffer, in storefront: Storefront) {
+        guard introduction == nil else {
+            subscription?.nextOffer = chosen.name
+            return
+        }
+        let offer = chosen.offer.description(in: storefront)
         amount = offer.price
         period = offer.firstPeriod
-        promotionalOfferID = offer.offerID
+        namedOffer = chosen.name
         subscription?.remainingOffer = offer.afterFirstPeriod
+        subscription?.endsWithOffer = chosen.offer.endsSubscription
     }
 }
 

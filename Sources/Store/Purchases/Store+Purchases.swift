@@ -72,8 +72,8 @@ extension Store {
         var introduction: Transaction.Offer?
         /// The account's last transaction in the subscription's group when the sale was planned.
         var lastInGroup: TransactionID?
-        /// The promotional offer that was applied; nil for none.
-        var promotionalOfferID: String?
+        /// The promotional, code or win-back offer that was applied; nil for none.
+        var namedOffer: NamedOffer?
         /// How the sale continues the account's subscription; nil when the product is not one.
         var subscription: SubscriptionTerms?
 
@@ -88,10 +88,10 @@ extension Store {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             request.productID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
-            request.offer?.isBounded ?? true,
+            request.offer?.isBounded ?? true, (request.winBackOfferID?.utf8.count ?? 0) <= StoreLimits.identifier,
             ![
                 request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? "",
-                request.offer?.offerID ?? "",
+                request.offer?.offerID ?? "", request.winBackOfferID ?? "",
             ].contains(where: { $0.utf8.contains(0) })
         else {
             throw StoreError(
@@ -99,28 +99,34 @@ extension Store {
                 "Identifiers can have at most \(StoreLimits.identifier) bytes and applicationUsername at most "
                     + "\(StoreLimits.applicationUsername), without a NUL.")
         }
+        guard request.offer == nil || request.winBackOfferID == nil else {
+            throw StoreError(.invalidRequest, "A purchase can have a promotional or a win-back offer, not both.")
+        }
     }
 
     /// Decides about a request, with all look-ups in the database.
     /// - Parameters:
     ///   - isApproved: whether a waiting purchase is approved or resolved now.
-    ///   - offerID: the promotional offer of such a purchase. Its signature was checked with the request.
+    ///   - named: the offer of such a purchase, whose signature was checked with the request; or the offer of a code.
     func offer(
-        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool, offerID: String? = nil
+        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool, named: NamedOffer? = nil
     ) async throws -> PurchaseOffer {
         let storefront = try storefront(of: account)
         func refuse(_ failure: WireError) -> PurchaseOffer {
             .refuse(failure, Money(milliunits: 0, currency: storefront.currency))
         }
-        var promoted: OfferDescription?
+        var promoted: ChosenOffer?
         if let product = app.product(request.productID) {
-            switch try await promotion(request, of: product, app: app, offerID: offerID) {
-            case .success(let offer): promoted = offer?.description(in: storefront)
+            switch try await promotion(request, of: product, app: app, named: named) {
+            case .success(let offer): promoted = offer
             case .failure(let failure): return refuse(failure)
             }
         }
         // The offer of an approved purchase was compared with the product's price at the time of the request.
-        let terms = try terms(request, app: app, account: account, promoted: isApproved ? nil : promoted)
+        let isCompared = isApproved && promoted?.name.kind != .code
+        let terms = try terms(
+            request, app: app, account: account,
+            promoted: isCompared ? nil : promoted?.offer.description(in: storefront))
         guard case .sell(var sale) = terms else { return terms }
         if sale.product.kind.isOwnedOnce {
             let productID = sale.product.productID
@@ -134,8 +140,9 @@ extension Store {
         }
         if let subscription = sale.product.subscription {
             let choice = try await apply(
-                subscription, promoted?.offerID, to: &sale, app: app, account: account, storefront: storefront)
+                subscription, promoted, to: &sale, app: app, account: account, storefront: storefront)
             switch choice {
+            case .refused(let failure): return refuse(failure)
             case .held:
                 return refuse(
                     WireError(
@@ -144,15 +151,7 @@ extension Store {
                 return asks(account, request) && !isApproved ? .wait(sale, interruption: nil) : .choose(choice)
             case .now: break
             }
-            if let promoted {
-                guard sale.lastInGroup != nil else {
-                    return refuse(
-                        WireError(
-                            code: .ineligibleForOffer,
-                            message: "This offer is available only to current or former subscribers."))
-                }
-                sale.apply(promoted)
-            }
+            if let promoted { sale.apply(promoted, in: storefront) }
         }
         if asks(account, request), !isApproved, sale.owned == nil { return .wait(sale, interruption: nil) }
         if account.interruptsPurchases, !isApproved, sale.owned == nil {
@@ -206,11 +205,13 @@ extension Store {
         case later(PlanChoice)
         /// The account has the subscription already, and it renews.
         case held
+        /// The account cannot use the offer.
+        case refused(WireError)
     }
 
     /// Decides when the purchase takes effect, and sets the first period and its price.
     private func apply(
-        _ subscription: CatalogSubscription, _ offerID: String?, to sale: inout Sale, app: CatalogApp,
+        _ subscription: CatalogSubscription, _ promoted: ChosenOffer?, to sale: inout Sale, app: CatalogApp,
         account: Account, storefront: Storefront
     ) async throws -> SubscriptionStart {
         try await settleSubscriptions(of: account.accountID)
@@ -227,13 +228,20 @@ extension Store {
         let productID = sale.product.productID
         sale.lastInGroup = earlier.last?.transactionID
         sale.period = subscription.period
+        if let promoted {
+            let customer = OfferCustomer(
+                known, periods: earlier, current: known.flatMap { app.product($0.productID)?.subscription })
+            if let failure = customer.refusal(of: promoted, subscription, at: now, in: environment) {
+                return .refused(failure)
+            }
+        }
         if let known {
             let current = app.product(known.productID)?.subscription
             switch known.start(
-                ofBuying: productID, subscription, offerID: offerID, replacing: current, at: now)
+                ofBuying: productID, subscription, offer: promoted?.name, replacing: current, at: now)
             {
             case .held: return .held
-            case .later: return .later(PlanChoice(known: known, productID: productID, offerID: offerID))
+            case .later: return .later(PlanChoice(known: known, productID: productID, offer: promoted?.name))
             case .now: break
             }
         }
@@ -245,7 +253,9 @@ extension Store {
         terms.price = sale.product.price(in: storefront)
         sale.subscription = terms
         // An account can use one introductory offer in each group.
-        if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
+        if earlier.isEmpty, promoted?.stacks ?? true,
+            let introduction = subscription.introductoryOffers.first?.description(in: storefront)
+        {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
             sale.period = introduction.firstPeriod
@@ -286,7 +296,8 @@ extension Store {
         }
     }
 
-    private func record(
+    @discardableResult
+    func record(
         _ request: PurchaseRequest, by account: Account, _ state: Purchase.State, failure: WireError?, amount: Money,
         subscription: WaitingSubscription? = nil
     ) async throws -> PurchaseAnswer? {
@@ -295,7 +306,7 @@ extension Store {
             productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
             applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil,
             amount: amount,
-            paymentReference: nil, createdAt: clock.milliseconds, promotionalOfferID: request.offer?.offerID,
+            paymentReference: nil, createdAt: clock.milliseconds, namedOffer: request.namedOffer,
             storefront: account.storefront)
         let attemptID = ids.next()
         do {
@@ -337,7 +348,7 @@ extension Store {
             productID: request.productID, quantity: request.quantity, applicationUsername: request.applicationUsername,
             state: .purchased, failure: nil, transactionID: transaction.transactionID, amount: transaction.price,
             paymentReference: reference, createdAt: transaction.purchaseDate,
-            promotionalOfferID: transaction.promotionalOfferID, storefront: transaction.storefront)
+            namedOffer: transaction.namedOffer, storefront: transaction.storefront)
     }
 
     /// Records a paid purchase, unless its key already has an answer.
@@ -369,7 +380,7 @@ extension Store {
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
             applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,
             revokedAt: nil,
-            revocationReason: nil, promotionalOfferID: sale.promotionalOfferID)
+            revocationReason: nil, namedOffer: sale.namedOffer)
     }
 
     /// Inserts a sale's transaction into the ledger, with the ownership that it creates.

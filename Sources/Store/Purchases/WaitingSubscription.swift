@@ -20,7 +20,7 @@ struct WaitingSubscription: Sendable, Equatable {
     func apply(to sale: inout Store.Sale) -> Bool {
         guard introduction == nil || sale.lastInGroup == nil else { return false }
         (sale.introduction, sale.period) = (introduction, period)
-        if introduction == nil, sale.promotionalOfferID == nil { sale.subscription?.remainingOffer = nil }
+        if introduction == nil, sale.namedOffer == nil { sale.subscription?.remainingOffer = nil }
         return true
     }
 

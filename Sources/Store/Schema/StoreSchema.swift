@@ -130,6 +130,7 @@ public enum StoreSchema {
         subscriptions,
         refunds,
         families,
+        offerCodes,
     ]
 }
 

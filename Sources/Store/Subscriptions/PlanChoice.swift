@@ -6,8 +6,8 @@ struct PlanChoice: Sendable {
     /// The subscription when the customer chose.
     var known: Subscription
     var productID: ProductID
-    /// A promotional offer of the product; nil for its price.
-    var offerID: String?
+    /// An offer of the product; nil for its price.
+    var offer: NamedOffer?
 
     /// Records the choice.
     /// - Throws: ``OwnedMeanwhile`` when the subscription has changed since; ``DatabaseError``.
@@ -16,7 +16,7 @@ struct PlanChoice: Sendable {
     ) throws {
         guard var subscription = try Subscriptions.find(known.originalTransactionID, connection), subscription == known
         else { throw OwnedMeanwhile() }
-        let news = subscription.choose(productID, offerID: offerID, at: date, policy: policy)
+        let news = subscription.choose(productID, offer: offer, at: date, policy: policy)
         try Subscriptions.save(subscription, news, numbers: ids, connection)
     }
 }
@@ -34,7 +34,7 @@ extension Store {
             productID: request.productID, quantity: 1, applicationUsername: request.applicationUsername,
             state: .purchased, failure: nil, transactionID: choice.known.transactionID,
             amount: Money(milliunits: 0, currency: try storefront(of: account).currency),
-            paymentReference: Self.freeReference, createdAt: now, promotionalOfferID: request.offer?.offerID,
+            paymentReference: Self.freeReference, createdAt: now, namedOffer: choice.offer,
             storefront: account.storefront)
         do {
             let answer = try await database.write { [ids, policy] connection in
@@ -66,10 +66,10 @@ enum PlanStart: Sendable {
 extension Subscription {
     /// When the purchase of a plan of the group takes effect.
     /// - Parameters:
-    ///   - offerID: the promotional offer that it is bought with; nil for none.
+    ///   - offer: the offer that it is bought with; nil for none.
     ///   - current: the plan of the last period; nil when the catalog no longer has it.
     func start(
-        ofBuying productID: ProductID, _ plan: CatalogSubscription, offerID: String? = nil,
+        ofBuying productID: ProductID, _ plan: CatalogSubscription, offer: NamedOffer? = nil,
         replacing current: CatalogSubscription?, at date: Int64
     ) -> PlanStart {
         guard isActive(at: date) else { return .now }
@@ -79,7 +79,7 @@ extension Subscription {
         }
         guard !isOverdue else { return .now }
         let isNext = willRenew && renewalProductID == productID
-        return isNext && (offerID == nil || nextOfferID == offerID) ? .held : .later
+        return isNext && (offer == nil || nextOffer == offer) ? .held : .later
     }
 }
 

@@ -67,12 +67,13 @@ extension Store {
         }
         return try await change(
             subscription, to: request.productID, agreedPrice: request.agreedPrice, key: request.idempotencyKey,
-            by: account)
+            winBackOfferID: request.winBackOfferID, by: account)
     }
 
     /// Buys another product of a subscription's group.
     func change(
-        _ subscription: Subscription, to productID: ProductID, agreedPrice: Money?, key: UUID, by account: Account
+        _ subscription: Subscription, to productID: ProductID, agreedPrice: Money?, key: UUID,
+        winBackOfferID: String? = nil, by account: Account
     ) async throws -> PurchaseResponse {
         let username = try await database.read {
             try Transactions.find(subscription.transactionID, $0)?.applicationUsername
@@ -80,7 +81,8 @@ extension Store {
         return try await purchase(
             PurchaseRequest(
                 idempotencyKey: key, bundleID: subscription.bundleID, productID: productID, quantity: 1,
-                applicationUsername: username, simulatesAskToBuy: false, agreedPrice: agreedPrice), by: account)
+                applicationUsername: username, simulatesAskToBuy: false, agreedPrice: agreedPrice,
+                winBackOfferID: winBackOfferID), by: account)
     }
 
     /// The account's own subscription, after everything that is due for it is done.
@@ -123,6 +125,7 @@ extension Store {
         case .failure(let reason): obstacle = reason
         case nil: break
         }
+        let offers = try await winBackOffers(after: subscription, in: storefront)
         return ManagedSubscription(
             originalTransactionID: subscription.originalTransactionID, bundleID: subscription.bundleID,
             appName: app?.name, groupID: subscription.groupID,
@@ -135,7 +138,7 @@ extension Store {
             canTurnRenewalOn: !subscription.willRenew && subscription.state == .active
                 && subscription.isActive(at: now),
             nextCharge: charge, obstacle: obstacle,
-            plans: app.map { plans(after: subscription, $0, storefront, at: now) } ?? [])
+            plans: offers + (app.map { plans(after: subscription, $0, storefront, at: now) } ?? []))
     }
 
     /// The plans that the customer can change to, the highest level first.

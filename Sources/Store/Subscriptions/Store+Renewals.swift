@@ -106,8 +106,12 @@ extension Store {
         var rate: RenewalRate
         /// The introductory offer of the next period; nil for none.
         var offer: Transaction.Offer?
-        /// The promotional offer of the next period; nil for none.
-        var promotionalOfferID: String?
+        /// The promotional, code or win-back offer of the next period; nil for none.
+        var namedOffer: NamedOffer?
+        /// The offer that still waits, for the renewals after the next one; nil for none.
+        var nextOffer: NamedOffer?
+        /// Whether the subscription ends with the next period, because its offer does not renew.
+        var endsWithOffer = false
         /// What the next period leaves of its offer.
         var remainingOffer: Subscription.RemainingOffer?
         /// The price of a period without offers that the customer agreed to, from this renewal on.
@@ -188,21 +192,28 @@ extension Store {
         var terms = RenewalTerms(
             account: account, product: product, subscription: offered, amount: price, last: last,
             period: offered.period, rate: rate(of: account), price: subscription.price)
-        if let id = subscription.nextOfferID,
-            let offer = offered.promotionalOffers.first(where: { $0.offerID?.hasSameBytes(as: id) ?? false })?
-                .description(in: storefront)
-        {
+        let next = subscription.nextOffer
+        let chosen = next.flatMap(offered.offer)
+        // An offer that stacks begins when the introductory offer is over.
+        let waits =
+            chosen?.isStackable == true && next?.kind == .code && last.offer != nil
+            && subscription.remainingOffer != nil && last.productID == productID
+            && last.price.currency == price.currency
+        if let chosen, !waits {
+            let offer = chosen.description(in: storefront)
             terms.amount = offer.price
             terms.period = offer.firstPeriod
-            terms.promotionalOfferID = id
+            terms.namedOffer = next
             terms.remainingOffer = offer.afterFirstPeriod
+            terms.endsWithOffer = chosen.endsSubscription
         } else if let offer = subscription.remainingOffer, last.productID == productID,
             last.price.currency == price.currency
         {
             terms.amount = last.price
             terms.period = offer.period
             terms.offer = last.offer
-            terms.promotionalOfferID = last.promotionalOfferID
+            terms.namedOffer = last.namedOffer
+            terms.nextOffer = waits ? next : nil
             terms.remainingOffer = offer.afterOnePeriod
         } else if !terms.setPrice(price, of: subscription, increase, at: date) {
             return .failure(.priceIncrease)
@@ -287,7 +298,7 @@ private struct SubscriptionStep: Sendable {
             productID: request.productID, quantity: 1, applicationUsername: request.applicationUsername,
             state: .failed, failure: WireError(code: .paymentDeclined, message: message), transactionID: nil,
             amount: terms.amount, paymentReference: nil, createdAt: date,
-            promotionalOfferID: terms.promotionalOfferID, storefront: terms.account.storefront)
+            namedOffer: terms.namedOffer, storefront: terms.account.storefront)
     }
 
     mutating func renew(
@@ -306,7 +317,7 @@ private struct SubscriptionStep: Sendable {
             offer: terms.offer,
             applicationUsername: terms.last.applicationUsername, idempotencyKey: request.idempotencyKey,
             finishedAt: nil, revokedAt: nil, revocationReason: nil,
-            promotionalOfferID: terms.promotionalOfferID)
+            namedOffer: terms.namedOffer)
         self.period = period
         purchase = Store.purchase(period, request, reference: reference)
         purchase?.createdAt = date
@@ -315,6 +326,8 @@ private struct SubscriptionStep: Sendable {
             remainingOffer: terms.remainingOffer, policy: policy)
         after.price = terms.price
         isShareable = terms.product.isShareable
+        after.nextOffer = terms.nextOffer
+        if terms.endsWithOffer { after.endWithPeriod() }
         isIncreaseVoid = terms.isIncreaseVoid
         increase = terms.announcement
         if let increase { news += after.announceIncrease(needsConsent: increase.answer == nil, at: date) }

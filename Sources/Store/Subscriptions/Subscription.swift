@@ -64,8 +64,8 @@ public struct Subscription: Sendable, Equatable {
     public internal(set) var expiresDate: Int64
     /// The product that the next renewal buys.
     public internal(set) var renewalProductID: ProductID
-    /// The promotional offer that the next renewal gets; nil for none.
-    public internal(set) var nextOfferID: String?
+    /// The offer that the next renewal gets; nil for none.
+    public internal(set) var nextOffer: NamedOffer?
     /// The price of a period that the customer agreed to, without offers; nil in rows of older versions.
     public internal(set) var price: Money?
     /// A higher price that was announced and does not hold yet; nil for none.
@@ -135,7 +135,7 @@ extension Subscription {
             if isOverdue, period.productID == productID {
                 (.renewed, .billingRecovery)
             } else if isActive(at: date) {
-                period.promotionalOfferID == nil ? (.renewalPreference, .upgrade) : (.offerRedeemed, .upgrade)
+                period.namedOffer == nil ? (.renewalPreference, .upgrade) : (.offerRedeemed, .upgrade)
             } else {
                 (.subscribed, .resubscribe)
             }
@@ -156,7 +156,7 @@ extension Subscription {
         transactionID = period.transactionID
         expiresDate = expires
         renewalProductID = period.productID
-        nextOfferID = nil
+        nextOffer = nil
         priceIncrease = nil
         self.rate = rate
         self.nextLineItemID = nextLineItemID
@@ -318,23 +318,29 @@ extension Subscription {
 
     /// The customer chose the product, and perhaps an offer, of the next renewal, while the subscription is active.
     /// Choosing the current product takes an earlier choice back. Auto-renew is on afterwards.
-    /// - Parameter offerID: a promotional offer of the product; nil for none.
+    /// - Parameter offer: an offer of the product; nil for none.
     mutating func choose(
-        _ product: ProductID, offerID: String?, at date: Int64, policy: RenewalPolicy
+        _ product: ProductID, offer: NamedOffer?, at date: Int64, policy: RenewalPolicy
     ) -> [SubscriptionNews] {
         var all: [SubscriptionNews] = []
         if !willRenew { all += turnAutoRenewOn(at: date, policy: policy) ?? [] }
-        guard renewalProductID != product || nextOfferID != offerID else { return all }
+        guard renewalProductID != product || nextOffer != offer else { return all }
         let isOtherPlan = renewalProductID != product
         renewalProductID = product
-        nextOfferID = offerID
+        nextOffer = offer
         let subtype: SubscriptionNews.Subtype? = product == productID ? nil : .downgrade
-        if offerID != nil {
+        if offer != nil {
             all.append(news(.offerRedeemed, isOtherPlan ? subtype : nil, date))
         } else if isOtherPlan {
             all.append(news(.renewalPreference, subtype, date))
         }
         return all
+    }
+
+    /// The last period is the last one: it is paid by an offer that does not renew.
+    mutating func endWithPeriod() {
+        willRenew = false
+        dueAt = max(dueAt ?? expiresDate, expiresDate)
     }
 
     /// A higher price was announced for the periods after the next renewal.
@@ -436,6 +442,7 @@ extension PendingRenewal {
             gracePeriodExpiresDate: subscription.graceEnds.map { ReceiptDate(milliseconds: $0) },
             priceConsentStatus: subscription.priceIncrease.flatMap { $0 == .told ? nil : $0 == .agreed },
             priceIncreaseStatus: subscription.priceIncrease.map { $0 != .asked },
-            promotionalOfferID: subscription.nextOfferID)
+            offerCodeRefName: subscription.nextOffer.flatMap { $0.kind == .code ? $0.id : nil },
+            promotionalOfferID: subscription.nextOffer.flatMap { $0.kind == .promotional ? $0.id : nil })
     }
 }

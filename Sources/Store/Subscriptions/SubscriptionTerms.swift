@@ -11,6 +11,10 @@ struct SubscriptionTerms: Sendable {
     var lineItemID: Int64
     /// What the period leaves of its offer.
     var remainingOffer: Subscription.RemainingOffer?
+    /// The offer that waits until the introductory offer is over; nil for none.
+    var nextOffer: NamedOffer?
+    /// Whether the subscription ends with the period, because its offer does not renew.
+    var endsWithOffer = false
     /// The periods that an upgrade replaces. What is unused of them is refunded.
     var replaced: [Transaction] = []
     /// The price of a period without offers.
@@ -59,6 +63,8 @@ struct SubscriptionTerms: Sendable {
                 period, group: group, expires: end, rate: rate, nextLineItemID: nextLineItemID,
                 remainingOffer: remainingOffer, policy: policy)
             first.price = price
+            first.nextOffer = nextOffer
+            if endsWithOffer { first.endWithPeriod() }
             let news = SubscriptionNews(
                 type: .subscribed, subtype: .initialBuy, date: period.purchaseDate, transactionID: period.transactionID)
             return try Subscriptions.save(first, [news], numbers: ids, connection)
@@ -68,6 +74,8 @@ struct SubscriptionTerms: Sendable {
             period, at: max(boughtAt, period.purchaseDate), expires: end, rate: rate, nextLineItemID: nextLineItemID,
             remainingOffer: remainingOffer, policy: policy)
         subscription.price = price
+        subscription.nextOffer = nextOffer
+        if endsWithOffer { subscription.endWithPeriod() }
         try Subscriptions.save(subscription, news, numbers: ids, connection)
         for old in replaced {
             guard try Transactions.markUpgraded(old, connection) else { throw OwnedMeanwhile() }

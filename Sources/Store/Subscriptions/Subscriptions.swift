@@ -8,7 +8,7 @@ enum Subscriptions {
         original_transaction_id, account_id, bundle_id, subscription_group_id, original_purchase_date, state, product_id, \
         transaction_id, expires_date, renewal_product_id, will_renew, next_line_item_id, renewals, offer_periods_left, \
         offer_period_unit, offer_period_count, grace_ends, expiration_intent, due_at, revision, next_offer_id, rate, \
-        price, price_currency, price_increase
+        price, price_currency, price_increase, next_offer_kind
         """
 
     static func find(_ original: TransactionID, _ connection: Connection) throws -> Subscription? {
@@ -87,7 +87,7 @@ enum Subscriptions {
 
     private static let saving = """
         INSERT INTO subscriptions (\(columns))
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
         ON CONFLICT (original_transaction_id) DO UPDATE SET state = excluded.state, product_id = excluded.product_id,
             transaction_id = excluded.transaction_id, expires_date = excluded.expires_date,
             renewal_product_id = excluded.renewal_product_id, will_renew = excluded.will_renew,
@@ -96,7 +96,8 @@ enum Subscriptions {
             offer_period_unit = excluded.offer_period_unit, offer_period_count = excluded.offer_period_count, grace_ends = excluded.grace_ends,
             expiration_intent = excluded.expiration_intent, due_at = excluded.due_at,
             revision = excluded.revision, next_offer_id = excluded.next_offer_id, rate = excluded.rate,
-            price = excluded.price, price_currency = excluded.price_currency, price_increase = excluded.price_increase
+            price = excluded.price, price_currency = excluded.price_currency, price_increase = excluded.price_increase,
+            next_offer_kind = excluded.next_offer_kind
         """
 
     /// Writes the subscription, and its news in their order. The members of a family who share it follow.
@@ -118,9 +119,9 @@ enum Subscriptions {
                 SQLValue(offer?.period.unit.rawValue), SQLValue(offer.map { Int64($0.period.count) }),
                 SQLValue(subscription.graceEnds), SQLValue(subscription.expirationIntent?.rawValue),
                 SQLValue(subscription.dueAt), .integer(Int64(subscription.revision + 1)),
-                SQLValue(subscription.nextOfferID), .text(subscription.rate.rawValue),
+                SQLValue(subscription.nextOffer?.id), .text(subscription.rate.rawValue),
                 SQLValue(subscription.price?.milliunits), SQLValue(subscription.price?.currency),
-                SQLValue(subscription.priceIncrease?.rawValue),
+                SQLValue(subscription.priceIncrease?.rawValue), SQLValue(subscription.nextOffer?.kindColumn),
             ])
         try SubscriptionFeed.add(news, of: subscription, numbers: numbers, connection)
         try FamilyShares.follow(subscription, news, numbers, connection)
@@ -149,7 +150,8 @@ extension Subscription {
             originalTransactionID: TransactionID(rawValue: try row.int64(0)), originalPurchaseDate: try row.int64(4),
             state: state, productID: ProductID(try row.string(6)),
             transactionID: TransactionID(rawValue: try row.int64(7)), expiresDate: try row.int64(8),
-            renewalProductID: ProductID(try row.string(9)), nextOfferID: try row.optionalString(20), price: price,
+            renewalProductID: ProductID(try row.string(9)),
+            nextOffer: NamedOffer(id: try row.optionalString(20), kind: try row.optionalString(25)), price: price,
             priceIncrease: try row.optionalString(24).flatMap(PriceIncreaseStatus.init(rawValue:)),
             rate: RenewalRate(rawValue: try row.string(21)) ?? .real, willRenew: try row.bool(10),
             nextLineItemID: try row.int64(11), renewals: try row.int(12), remainingOffer: offer,

@@ -53,8 +53,8 @@ public struct Transaction: Sendable, Equatable {
     public var revokedAt: Int64?
     /// The reason for the refund: 0 other reasons, 1 an issue with the app; nil without a refund.
     public var revocationReason: Int64?
-    /// The identifier of the promotional offer that set the price; nil for none.
-    public var promotionalOfferID: String?
+    /// The promotional, code or win-back offer that set the price; nil for none.
+    public var namedOffer: NamedOffer?
     /// Whether a change of plan ended this subscription period early.
     public var isUpgraded = false
     /// What was given back of ``price``, in milliunits of its currency.

@@ -514,7 +514,7 @@ extension Transaction {
         account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind, quantity, price, currency, storefront, \
         purchase_date, original_purchase_date, expires_date, web_order_line_item_id, subscription_group_id, offer, \
         application_username, idempotency_key, finished_at, revoked_at, revocation_reason, \
-        promotional_offer_id, is_upgraded, refunded, shared_from
+        promotional_offer_id, is_upgraded, refunded, shared_from, offer_kind
         """
 
     init(_ row: Row) throws {
@@ -535,15 +535,16 @@ extension Transaction {
             idempotencyKey: try row.optionalString(18).flatMap { UUID(uuidString: $0) },
             finishedAt: try row.optionalInt64(19),
             revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21),
-            promotionalOfferID: try row.optionalString(22), isUpgraded: try row.bool(23),
-            refunded: try row.int64(24), sharedFrom: try row.optionalInt64(25).map { TransactionID(rawValue: $0) })
+            namedOffer: NamedOffer(id: try row.optionalString(22), kind: try row.optionalString(26)),
+            isUpgraded: try row.bool(23), refunded: try row.int64(24),
+            sharedFrom: try row.optionalInt64(25).map { TransactionID(rawValue: $0) })
     }
 
     /// The statement's text, built once because every purchase uses it.
     private static let insertion = """
         INSERT INTO transactions (\(columns)) VALUES
             ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-            $23, $24, $25, $26)
+            $23, $24, $25, $26, $27)
         """
 
     func insert(_ connection: Connection) throws {
@@ -554,8 +555,8 @@ extension Transaction {
             .integer(purchaseDate), .integer(originalPurchaseDate), SQLValue(expiresDate), SQLValue(webOrderLineItemID),
             SQLValue(subscriptionGroupID?.rawValue), SQLValue(offer?.rawValue), SQLValue(applicationUsername),
             SQLValue(idempotencyKey?.text), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
-            SQLValue(promotionalOfferID), .boolean(isUpgraded),
-            .integer(refunded), SQLValue(sharedFrom?.rawValue),
+            SQLValue(namedOffer?.id), .boolean(isUpgraded), .integer(refunded), SQLValue(sharedFrom?.rawValue),
+            SQLValue(namedOffer?.kindColumn),
         ]
         try connection.execute(Self.insertion, values)
     }

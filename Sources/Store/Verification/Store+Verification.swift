@@ -302,7 +302,7 @@ extension PurchaseInformation {
             isInIntroOfferPeriod: isSubscription ? transaction.offer == .introductory : nil,
             cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0).wholeSeconds },
             cancellationReason: transaction.revocationReason, isUpgraded: transaction.isUpgraded,
-            promotionalOfferID: transaction.promotionalOfferID,
+            promotionalOfferID: transaction.promotionalOfferID, offerCodeRefName: transaction.offerCodeName,
             subscriptionGroupIdentifier: transaction.subscriptionGroupID?.rawValue,
             ownership: transaction.sharedFrom == nil ? .purchased : .familyShared,
             appAccountToken: transaction.appAccountToken)

@@ -69,6 +69,8 @@ extension ControlAPI.TransactionDetail {
             subscriptionGroupId = transaction.subscriptionGroupID?.rawValue
             offer = transaction.offer?.rawValue
             promotionalOfferId = transaction.promotionalOfferID
+            offerCodeName = transaction.offerCodeName
+            winBackOfferId = transaction.winBackOfferID
             applicationUsername = transaction.applicationUsername
         case .item(let purchase):
             storefront = purchase.storefront
@@ -98,7 +100,7 @@ extension ControlAPI.Attempt {
             currency: attempt.amount.currency, state: State(attempt.state),
             failure: attempt.failure.map { ControlAPI.Failure(code: $0.code.rawValue, message: $0.message) },
             transactionId: attempt.transactionID?.description, paymentReference: attempt.paymentReference,
-            applicationUsername: attempt.applicationUsername, promotionalOfferId: attempt.promotionalOfferID,
+            applicationUsername: attempt.applicationUsername, promotionalOfferId: attempt.namedOffer?.id,
             storefront: attempt.storefront, createdDate: ControlAPI.text(attempt.createdAt))
     }
 }

@@ -40,6 +40,7 @@ extension ControlController {
             try await store.withdrawCode(context.parameter(.code)?.removingPercentEncoding ?? "")
             return Response(status: .noContent)
         }
+        addOfferCodeRoutes(to: router)
         on(router, .addCode(.sandbox)) { store, request, context in
             let new = try await request.decodeJSON(ControlAPI.NewCode.self, upTo: Self.bodyLimit)
             let code = try await store.addCode(for: ProductID(new.productId), in: BundleID(new.bundleId))

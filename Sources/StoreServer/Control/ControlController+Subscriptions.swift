@@ -168,7 +168,7 @@ extension ControlAPI.Subscription {
 
 extension Transaction {
     /// The offer of a subscription's period, as the control port writes it.
-    fileprivate var offerName: String? { promotionalOfferID ?? offer?.rawValue }
+    fileprivate var offerName: String? { namedOffer?.id ?? offer?.rawValue }
 }
 
 extension ControlAPI.Subscriber {

@@ -40,6 +40,15 @@ extension DeviceController {
     @Sendable func redeem(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(CodeRedemptionRequest.self, upTo: 16 << 10)
-        return .message(try await store.redeem(body, by: account))
+        try codes.take(account.accountID, at: store.clock.realMilliseconds)
+        do {
+            let transaction = try await store.redeem(body, by: account)
+            codes.giveBack(account.accountID)
+            return .message(transaction)
+        } catch {
+            // Only a code that does not exist counts.
+            if (error as? StoreError)?.code != .unknownCode { codes.giveBack(account.accountID) }
+            throw error
+        }
     }
 }

@@ -18,6 +18,8 @@ struct DeviceController: Sendable {
     var signIns: SignInLimits?
     /// Whether the server is behind a proxy that adds the client's address to `X-Forwarded-For`.
     var isBehindProxy = false
+    /// The rate limit on codes that are not valid.
+    var codes = CodeLimit()
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         let routes: [(StoreRoute, @Sendable (Request, StoreRequestContext) async throws -> Response)] = [

@@ -15,20 +15,40 @@ struct SubscriptionWords: Sendable {
         return "\(ItemPages.date(milliseconds).dateText), \(two(time.hour)):\(two(time.minute)) UTC"
     }
 
-    /// The price of a period: “$5.99 a month”.
+    /// The price of a period: “$5.99 a month”; with an offer, “$0.99 a month for 3 months, then $5.99 a month”.
     func price(_ plan: SubscriptionPlanChoice) -> String {
-        "\(prices.text(plan.price, in: storefront)) \(Self.each(plan.period))"
+        let usual = "\(prices.text(plan.price, in: storefront)) \(Self.each(plan.period))"
+        return plan.offer.map { "\(price($0)), then \(usual)" } ?? usual
+    }
+
+    /// The price and the time of an offer.
+    private func price(_ offer: OfferDescription) -> String {
+        let whole = SubscriptionPeriod(unit: offer.period.unit, count: offer.period.count * offer.numberOfPeriods)
+        let price = prices.text(offer.price, in: storefront)
+        return switch offer.paymentMode {
+        case .free: "Free for \(Self.time(whole))"
+        case .payUpFront: "\(price) for \(Self.time(whole))"
+        case .payAsYouGo: "\(price) \(Self.each(offer.period)) for \(Self.time(whole))"
+        }
+    }
+
+    /// A length of time: “3 months”.
+    private static func time(_ period: SubscriptionPeriod) -> String {
+        "\(period.count) \(name(period.unit))\(period.count == 1 ? "" : "s")"
     }
 
     private static func each(_ period: SubscriptionPeriod) -> String {
-        let unit =
-            switch period.unit {
-            case .day: "day"
-            case .week: "week"
-            case .month: "month"
-            case .year: "year"
-            }
+        let unit = name(period.unit)
         return period.count == 1 ? "a \(unit)" : "every \(period.count) \(unit)s"
+    }
+
+    private static func name(_ unit: SubscriptionPeriod.Unit) -> String {
+        switch unit {
+        case .day: "day"
+        case .week: "week"
+        case .month: "month"
+        case .year: "year"
+        }
     }
 
     /// What a customer does who chooses a plan.
@@ -58,7 +78,8 @@ struct SubscriptionWords: Sendable {
                     name: plan.name, price: price(plan),
                     begins: plan.effect == .now
                         ? "Begins now" : "Begins with the next renewal, \(Self.date(subscription.expiresDate))",
-                    link: "\(path)/plan?product=\(plan.productID.rawValue.percentEncoded)",
+                    link: "\(path)/plan?product=\(plan.productID.rawValue.percentEncoded)"
+                        + (plan.offer?.offerID.map { "&offer=\($0.percentEncoded)" } ?? ""),
                     label: "\(Self.verb(plan, subscription)) \(plan.name)")
             })
     }

@@ -196,8 +196,13 @@ struct SubscriptionsController: Sendable {
 
     private func askToChange(_ place: Place, _ id: TransactionID, _ query: QueryParameters) async throws -> Response {
         let subscription = try await place.store.managedSubscription(id, of: place.account)
-        guard let plan = subscription.plans.first(where: { $0.productID.rawValue == query["product"] }) else {
-            return Self.back(place, problem: "product_not_available")
+        let offerID = query["offer"]
+        guard
+            let plan = subscription.plans.first(where: {
+                $0.productID.rawValue == query["product"] && $0.offer?.offerID == offerID
+            })
+        else {
+            return Self.back(place, problem: offerID == nil ? "product_not_available" : "ineligible_for_offer")
         }
         let price = words(place.storefront).price(plan)
         var lines: [String] = []
@@ -220,8 +225,8 @@ struct SubscriptionsController: Sendable {
                 action: place.path(of: id, "plan"),
                 hidden: [
                     PageHidden("product", plan.productID.rawValue), PageHidden("key", UUID().uuidString),
-                    PageHidden("price", String(plan.price.milliunits)),
-                ], label: "Confirm", cancel: place.path()))
+                    PageHidden("price", String(plan.agreedPrice.milliunits)),
+                ] + (offerID.map { [PageHidden("offer", $0)] } ?? []), label: "Confirm", cancel: place.path()))
     }
 
     // MARK: Changes
@@ -241,7 +246,8 @@ struct SubscriptionsController: Sendable {
         else { return Self.back(place, problem: "invalid") }
         let request = PlanChangeRequest(
             productID: ProductID(product),
-            agreedPrice: Money(milliunits: milliunits, currency: place.storefront.currency), idempotencyKey: key)
+            agreedPrice: Money(milliunits: milliunits, currency: place.storefront.currency), idempotencyKey: key,
+            winBackOfferID: form["offer"])
         do {
             let answer = try await place.store.changePlan(of: id, request, by: place.account)
             switch answer.state {
@@ -287,6 +293,8 @@ struct SubscriptionsController: Sendable {
         "product_not_available": "This plan is not available.",
         "payment_declined": "The payment was declined.", "payment_not_allowed": "This account may not pay.",
         "price_changed": "The price has changed. Look at it again.",
+        "ineligible_for_offer": "This offer is not available to you.",
+        "invalid_offer_identifier": "This offer is no longer available.",
         "already_subscribed": "You have this plan already.",
         "interrupted": "The purchase was interrupted. It waits until you resolve it at the store.",
         "idempotency_key_reused": "The form was used before. Try again.",

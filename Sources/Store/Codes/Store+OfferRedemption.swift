@@ -1,0 +1,224 @@
+import Database
+import Foundation
+import StoreWire
+
+/// The customer's side of offer codes.
+extension Store {
+    /// A code for an offer, and its batch.
+    struct FoundOfferCode: Sendable {
+        var code: String
+        var batch: OfferCodeBatch
+    }
+
+    /// Finds a code for an offer of an app's subscription; nil when there is none.
+    static func offerCode(
+        _ code: String, in bundleID: BundleID, _ connection: Connection
+    ) throws -> FoundOfferCode? {
+        let batch =
+            try OfferCodes.find(code, connection).flatMap { try OfferCodeBatches.find($0.batchID, connection) }
+            ?? OfferCodeBatches.find(custom: code, in: bundleID, connection)
+        guard let batch, batch.bundleID == bundleID else { return nil }
+        return FoundOfferCode(code: code, batch: batch)
+    }
+
+    /// Redeems a code for an offer, as a purchase of the subscription with the offer.
+    ///
+    /// For customers without a subscription of the group, and for an upgrade, a period begins now and is paid. For
+    /// other subscribers the offer begins with the next renewal, and the answer is the transaction of the current
+    /// period.
+    func redeem(
+        _ found: FoundOfferCode, in app: CatalogApp, by account: Account
+    ) async throws -> TransactionDescription {
+        // The payment that was authorized for a decision that no longer held.
+        var unused: PurchaseRequest?
+        do {
+            return try await redeem(found, in: app, by: account, unused: &unused)
+        } catch {
+            if let unused { await abandon(unused, by: account, error) }
+            throw error
+        }
+    }
+
+    private func redeem(
+        _ found: FoundOfferCode, in app: CatalogApp, by account: Account, unused: inout PurchaseRequest?
+    ) async throws -> TransactionDescription {
+        // A retry happens only when the account buys or redeems something else at the same moment.
+        for _ in 0..<4 {
+            if let earlier = try await redeemed(found, by: account) { return earlier }
+            let batch = try await redeemable(found)
+            guard account.paymentsAllowed, !account.asksToBuy else {
+                throw StoreError(
+                    .paymentNotAllowed,
+                    account.paymentsAllowed
+                        ? "This account asks before it buys, and a code for a subscription cannot wait for an answer."
+                        : "This account may not make payments.")
+            }
+            let request = try await request(for: found, account)
+            switch try await offer(request, app: app, account: account, isApproved: true, named: batch.named) {
+            case .wait: throw StoreError(.internalError, "The redemption of a code asked for approval.")
+            case .refuse(let failure, _): throw Self.error(failure)
+            case .choose(let choice):
+                if let held = try await redeem(found, choice, by: account) {
+                    if let unused {
+                        await abandon(unused, by: account, StoreError(.alreadySubscribed, "The next renewal pays it."))
+                    }
+                    return held
+                }
+            case .sell(let sale):
+                if let sold = try await redeem(found, sale, request, by: account) { return sold }
+                unused = request
+            }
+        }
+        throw StoreError(.unavailable, "The same subscription is being bought by this account right now. Try again.")
+    }
+
+    /// Voids a payment that was authorized for nothing, unless another request of the same redemption used it. Its key
+    /// is not used again.
+    private func abandon(_ request: PurchaseRequest, by account: Account, _ error: any Error) async {
+        guard let error = error as? StoreError, error.code != .unavailable,
+            let currency = try? storefront(of: account).currency
+        else { return }
+        let failure = WireError(code: error.code, message: error.detail)
+        let amount = Money(milliunits: 0, currency: currency)
+        // Recording throws when the key belongs to a redemption that was paid.
+        let answer = try? await record(request, by: account, .failed, failure: failure, amount: amount)
+        if answer?.usesPayment == false { await processor.void(request.idempotencyKey) }
+    }
+
+    /// Why a purchase with a code fails. The offer was found, so a missing one left the catalog meanwhile.
+    private static func error(_ failure: WireError) -> StoreError {
+        failure.code == .invalidOfferIdentifier ? invalidCode : StoreError(failure.code, failure.message)
+    }
+
+    private static let invalidCode = StoreError(.unknownCode, "This code is no longer valid.")
+
+    /// The transaction of an earlier redemption of the same code by the account, for a device that lost the answer;
+    /// nil when the account has not redeemed a code of the offer.
+    /// - Throws: ``StoreError`` `code_used` when the account redeemed another code of the offer, or the transaction is
+    ///   finished or revoked.
+    private func redeemed(_ found: FoundOfferCode, by account: Account) async throws -> TransactionDescription? {
+        try await database.read { connection in
+            guard let earlier = try OfferCodeRedemptions.find(found.batch, by: account.accountID, connection) else {
+                return nil
+            }
+            guard earlier.code.hasSameBytes(as: found.code) else {
+                throw StoreError(.codeUsed, "You have redeemed a code of this offer before.")
+            }
+            guard let first = try Transactions.find(earlier.transactionID, of: account.accountID, connection),
+                first.revokedAt == nil
+            else { throw Self.usedCode }
+            let waits = try Subscriptions.find(first.originalTransactionID, connection)?.nextOffer == found.batch.named
+            guard first.finishedAt == nil || waits else { throw Self.usedCode }
+            return first.description
+        }
+    }
+
+    /// The batch of a code that can be redeemed now.
+    private func redeemable(_ found: FoundOfferCode) async throws -> OfferCodeBatch {
+        let (batch, code) = try await database.read { connection in
+            (try OfferCodeBatches.find(found.batch.batchID, connection), try OfferCodes.find(found.code, connection))
+        }
+        guard let batch, batch.isActive else { throw Self.invalidCode }
+        guard batch.expiresAt.map({ $0 > clock.milliseconds }) ?? true else {
+            throw StoreError(.unknownCode, "This code has expired.")
+        }
+        guard batch.redeemed < batch.total, code?.accountID == nil else { throw Self.usedCode }
+        return batch
+    }
+
+    /// The purchase that a redemption makes. It keeps the `applicationUsername` of the customer's subscription.
+    private func request(for found: FoundOfferCode, _ account: Account) async throws -> PurchaseRequest {
+        let batch = found.batch
+        let group = catalog.value.app(batch.bundleID)?.product(batch.productID)?.subscription?.groupID
+        let (key, username) = try await database.read { connection in
+            let known = try group.flatMap {
+                try Subscriptions.find(of: account.accountID, in: batch.bundleID, group: $0, connection)
+            }
+            let username = try known.flatMap {
+                try Transactions.find($0.transactionID, connection)?.applicationUsername
+            }
+            return (try Self.redemptionKey(found, account.accountID, connection), username)
+        }
+        return PurchaseRequest(
+            idempotencyKey: key, bundleID: batch.bundleID, productID: batch.productID, quantity: 1,
+            applicationUsername: username, simulatesAskToBuy: false, agreedPrice: nil)
+    }
+
+    /// The key of the payment. It depends only on the account, the code and the payments that failed, so that a
+    /// repeated redemption charges once.
+    private static func redemptionKey(
+        _ found: FoundOfferCode, _ accountID: AccountID, _ connection: Connection
+    ) throws -> UUID {
+        let name = "\(found.batch.batchID) \(found.code) \(accountID)".utf8.map { Int64($0) }
+        for failures in 0..<mostKeyedFailures {
+            let key = PaymentKey.derived(from: name + [-1, Int64(failures)])
+            guard try Purchase.find(key, connection)?.state == .failed else { return key }
+        }
+        return UUID()
+    }
+
+    /// The failed payments of one code after which keys are random.
+    private static let mostKeyedFailures = 100
+
+    /// Records that the next renewal gets the offer. Returns nil when something changed since the decision.
+    private func redeem(
+        _ found: FoundOfferCode, _ choice: PlanChoice, by account: Account
+    ) async throws -> TransactionDescription? {
+        let now = clock.milliseconds
+        let redemption = OfferCodeRedemption(
+            accountID: account.accountID, batch: found.batch, code: found.code,
+            transactionID: choice.known.transactionID, redeemedAt: now)
+        do {
+            let held = try await database.write { [ids, policy] connection in
+                try redemption.record(connection)
+                try choice.record(at: now, ids: ids, policy: policy, connection)
+                return try Transactions.find(choice.known.transactionID, connection)
+            }
+            schedule.add(choice.known.expiresDate - policy.lead)
+            changed(.transactions)
+            changed(.offers)
+            guard let held else { return nil }
+            return await described(held.description)
+        } catch is OwnedMeanwhile {
+            return nil
+        } catch is OfferCodeRedemption.Refused {
+            return nil
+        }
+    }
+
+    /// Charges the offer's price and records the period. Returns nil when something changed since the decision.
+    private func redeem(
+        _ found: FoundOfferCode, _ sale: Sale, _ request: PurchaseRequest, by account: Account
+    ) async throws -> TransactionDescription? {
+        switch try await authorize(sale.amount, request, account) {
+        case .declined(let message):
+            let failure = WireError(code: .paymentDeclined, message: message)
+            try await record(request, by: account, .failed, failure: failure, amount: sale.amount)
+            changed(.attempts)
+            throw Self.error(failure)
+        case .approved(let reference):
+            let transaction = self.transaction(sale, request, account)
+            let purchase = Self.purchase(transaction, request, reference: reference)
+            let redemption = OfferCodeRedemption(
+                accountID: account.accountID, batch: found.batch, code: found.code,
+                transactionID: transaction.transactionID, redeemedAt: clock.milliseconds)
+            do {
+                try await database.write { [ids] connection in
+                    try redemption.record(connection)
+                    guard try purchase.insert(connection) else { throw OwnedMeanwhile() }
+                    try Self.insert(transaction, sale, ids, connection)
+                }
+            } catch is OwnedMeanwhile {
+                // Keep the authorization under the key. The next decision determines whether it is used.
+                return nil
+            } catch is OfferCodeRedemption.Refused {
+                return nil
+            }
+            schedule.add(transaction.expiresDate.map { $0 - policy.lead })
+            if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
+            changed(.transactions)
+            changed(.offers)
+            return await described(transaction.description)
+        }
+    }
+}
