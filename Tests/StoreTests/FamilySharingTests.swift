@@ -185,6 +185,64 @@ extension Backend {
         }
     }
 
+    /// A member's transaction was never paid, so its revocation cannot be taken back like a refund.
+    @Test(arguments: Backend.available)
+    func aRevokedShareCannotBeReversed(_ backend: Backend) async throws {
+        try await backend.withHousehold { home async throws in
+            try await home.test.buy("hats", by: home.anna)
+            try await home.test.buy("gym.monthly", by: home.anna)
+            _ = try await home.store.removeFromFamily(home.ben)
+            let revoked = try await home.ledger(home.ben)
+            #expect(revoked.count == 2 && revoked.allSatisfy { $0.revokedAt != nil })
+            for share in revoked {
+                await #expect(throws: StoreError.self) { try await home.store.reverseRefund(share.transactionID) }
+            }
+            #expect(try await home.ledger(home.ben) == revoked)
+            // Nor does the product come back at no price.
+            let bought = try await home.test.buy("hats", by: home.ben)
+            let paid = try #require(try await home.ledger(home.ben).last)
+            #expect(paid.transactionID == bought.transactionID && paid.price.milliunits == 2990)
+        }
+    }
+
+    /// An upgrade to a plan that is not shared ends the share. The member's period was not replaced by another one.
+    @Test(arguments: Backend.available)
+    func anUpgradeToAPlanThatIsNotSharedRevokesTheShare(_ backend: Backend) async throws {
+        try await backend.withHousehold { home async throws in
+            home.store.catalog.replace(
+                with: try TestStore.catalog {
+                    $0.replacing(
+                        "productID: club.monthly\n",
+                        with: "productID: club.monthly\n            familyShareable: true\n")
+                })
+            try await home.test.buy("club.monthly", by: home.anna)
+            #expect(try await home.ledger(home.ben).count == 1)
+            try await home.test.buy("club.yearly", by: home.anna)
+            let share = try #require(try await home.ledger(home.ben).first)
+            #expect(try await home.ledger(home.ben).count == 1)
+            #expect(share.revokedAt != nil && !share.isUpgraded)
+            #expect(try await home.ledger(home.anna).map(\.isUpgraded) == [true, false])
+            #expect(try await home.shared(home.ben).state == .revoked)
+        }
+    }
+
+    /// The reversal of an older refund gives nothing to a member who joined later and has a newer period.
+    @Test(arguments: Backend.available)
+    func aReversalDoesNotReplaceANewerPeriod(_ backend: Backend) async throws {
+        try await backend.withHousehold { home async throws in
+            let first = try await home.test.buy("gym.monthly", by: home.anna)
+            _ = try await home.store.refund(first.transactionID, reason: .other)
+            try await home.test.buy("gym.monthly", by: home.anna)
+            _ = try await home.store.addToFamily(of: home.anna, home.cleo)
+            let copies = try await home.ledger(home.cleo)
+            let copy = try #require(copies.first)
+            #expect(copies.count == 1)
+            _ = try await home.store.reverseRefund(first.transactionID)
+            #expect(try await home.ledger(home.cleo) == copies)
+            #expect(try await home.shared(home.cleo).transactionID == copy.transactionID)
+        }
+    }
+
     @Test(arguments: Backend.available)
     func aMemberWhoLeavesLosesWhatWasSharedAndGetsItAgainLater(_ backend: Backend) async throws {
         try await backend.withHousehold { home async throws in

@@ -125,6 +125,53 @@ extension TestStore {
         }
     }
 
+    /// After an offer of another plan, that plan's price holds, and not the earlier plan's.
+    @Test(arguments: Backend.available) func anOfferOfAnotherPlanIsFollowedByItsPrice(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await with(backend, processor: processor) { test async throws in
+            test.store.catalog.replace(
+                with: try OfferCatalog.catalog {
+                    $0.replacing(
+                        "recurringSubscriptionPeriod: P1Y, displayPrice: 49.99 }",
+                        with: "recurringSubscriptionPeriod: P1Y, displayPrice: 49.99, "
+                            + "codeOffers: [{ referenceName: Year, paymentMode: payUpFront, displayPrice: 19.99, subscriptionPeriod: P1Y }] }"
+                    )
+                })
+            let account = try await test.account()
+            // Two months of the introductory offer, and one at the price.
+            try await test.buy("club.monthly", by: account)
+            try await advance(test, times: 2)
+            _ = try await test.customCode("YEAR", "Year", of: "club.yearly")
+            try await test.redeem("YEAR", by: account)
+            try await advance(test)
+            try await advance(test, months: 12, times: 2)
+            let ledger = try await test.ledger()
+            #expect(ledger.map(\.price.milliunits) == [990, 990, 5990, 19_990, 49_990, 49_990])
+            #expect(try await !test.words(of: account).contains { $0.hasPrefix("PRICE_INCREASE") })
+            #expect(processor.held.values.reduce(0, +) == ledger.map(\.price.milliunits).reduce(0, +))
+        }
+    }
+
+    /// An offer that waits is not listed when no renewal comes.
+    @Test(arguments: Backend.available) func aWaitingCodeIsListedWhileItCanCome(_ backend: Backend) async throws {
+        try await with(backend) { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("club.monthly", by: account)
+            _ = try await test.customCode("HALF")
+            try await test.redeem("HALF", by: account)
+            func name() async throws -> String? {
+                let answer = try await test.verify(test.appReceipt(account), password: test.sharedSecret)
+                return answer.pending.first?["offer_code_ref_name"] as? String
+            }
+            #expect(try await name() == "Half")
+            _ = try await test.store.setAutoRenew(false, of: first.transactionID)
+            #expect(try await name() == nil)
+            try await advance(test, times: 3)
+            #expect(try await test.store.subscriptions(of: account).first?.state == .expired)
+            #expect(try await name() == nil)
+        }
+    }
+
     @Test(arguments: Backend.available) func aSubscribersCodeBeginsWithTheRenewal(_ backend: Backend) async throws {
         try await with(backend) { test async throws in
             let account = try await test.account()

@@ -132,6 +132,29 @@ import Testing
         }
     }
 
+    /// Who has the subscription through the family has no reason to come back.
+    @Test(arguments: Backend.available) func aMemberOfAFamilyThatSubscribesGetsNone(_ backend: Backend) async throws {
+        try await with(backend) { test async throws in
+            test.store.catalog.replace(
+                with: try OfferCatalog.catalog {
+                    $0.replacing(
+                        "productID: club.monthly\n",
+                        with: "productID: club.monthly\n            familyShareable: true\n")
+                })
+            let account = try await lapsed(test)
+            let other = try await test.account("bee@example.com")
+            _ = try await test.store.createFamily(of: other)
+            _ = try await test.store.addToFamily(of: other, account)
+            #expect(try await offers(test, account) == ["loyal", "return"])
+            try await test.buy("club.monthly", by: other)
+            #expect(try await offers(test, account).isEmpty)
+            let answer = try await test.store.purchase(request(test, "return"), by: account)
+            #expect(answer.failure?.code == .ineligibleForOffer)
+            _ = try await test.store.setSharing(false, of: other)
+            #expect(try await offers(test, account) == ["loyal", "return"])
+        }
+    }
+
     /// Production enforces the criteria: three paid months, over for one to twelve months, half a year between offers.
     @Test(arguments: [(2, 2, false), (3, 2, true), (3, 0, false), (3, 13, false), (5, 11, true)])
     func productionEnforcesTheCriteria(_ paid: Int, _ lapsed: Int, _ isEligible: Bool) async throws {

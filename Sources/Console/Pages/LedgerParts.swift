@@ -115,7 +115,9 @@ struct LedgerSums: Sendable {
         var money: [String: Int64] = [:]
         var refunded: [String: Int64] = [:]
 
+        /// Adds a purchase. What a member of a family shares is no sale.
         mutating func add(_ row: ControlAPI.Transaction) {
+            guard row.sharedFrom == nil else { return }
             purchases += 1
             let amount = Money(decimal: row.price, currency: row.currency)?.milliunits ?? 0
             money[row.currency, default: 0] += amount

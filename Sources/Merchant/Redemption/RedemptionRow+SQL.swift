@@ -59,7 +59,7 @@ extension RedemptionRow {
             let isRevoked = try row.string(4) == State.revoked.rawValue
             return Subscription.Period(
                 key: RedemptionKey(text: key), productID: ProductID(try row.string(1)), purchasedAt: try row.int64(2),
-                expiresAt: expiresAt, upgradedAt: try row.optionalInt64(6),
+                expiresAt: expiresAt, endSignedAt: signedAt, upgradedAt: try row.optionalInt64(6),
                 // The state counts against every statement that was signed before it.
                 refund: isRevoked
                     ? .init(value: signedAt, signedAt: signedAt) : .init(value: nil, signedAt: signedAt - 1))

@@ -36,8 +36,29 @@ enum SubscriptionFactsSchema {
     ]
 
     /// Keeps when the end of each period was signed, so that a later statement replaces it whether it is earlier or
-    /// later. Every statement counts against an end that an earlier program recorded.
-    static let signedEnds = [
-        "ALTER TABLE subscription_periods ADD COLUMN end_signed_at BIGINT NOT NULL DEFAULT 0"
-    ]
+    /// later. An earlier program kept the latest end of all statements. It counts against those that were signed before
+    /// the newest one that the program knew.
+    static let signedEnds =
+        ["ALTER TABLE subscription_periods ADD COLUMN end_signed_at BIGINT NOT NULL DEFAULT 0"]
+        + ["token_signed_at", "refund_signed_at", "grace_signed_at"].map { column in
+            "UPDATE subscription_periods SET end_signed_at = \(column) WHERE \(column) > end_signed_at"
+        }
+        + [
+            """
+            UPDATE subscription_periods SET end_signed_at = (
+                SELECT state_signed_at FROM redemptions WHERE redemption_key = subscription_periods.period_key)
+            WHERE EXISTS (
+                SELECT 1 FROM redemptions WHERE redemption_key = subscription_periods.period_key
+                    AND state_signed_at > subscription_periods.end_signed_at)
+            """,
+            """
+            UPDATE subscription_periods SET end_signed_at = (
+                SELECT will_renew_signed_at FROM subscriptions
+                WHERE subscriptions.subscription_key = subscription_periods.subscription_key)
+            WHERE EXISTS (
+                SELECT 1 FROM subscriptions
+                WHERE subscriptions.subscription_key = subscription_periods.subscription_key
+                    AND will_renew_signed_at > subscription_periods.end_signed_at)
+            """,
+        ]
 }

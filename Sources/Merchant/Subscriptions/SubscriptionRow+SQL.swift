@@ -45,7 +45,7 @@ extension SubscriptionRow {
             Subscription(
                 Subscription.Period(
                     key: newest, productID: ProductID(try row.string(7)), purchasedAt: start,
-                    expiresAt: try row.int64(9),
+                    expiresAt: try row.int64(9), endSignedAt: statedAt,
                     accountToken: try row.optionalString(10).map { .init(value: $0, signedAt: 0) },
                     grace: statedAt > 0 ? .init(value: try row.optionalInt64(11), signedAt: statedAt) : nil)))
     }

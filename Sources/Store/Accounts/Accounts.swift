@@ -268,11 +268,11 @@ public struct Accounts: Sendable {
         }
     }
 
-    /// The date of the account's newest transaction in one of two indexes, which together hold all.
+    /// The date of the account's newest own transaction in one of two indexes, which together hold all.
     private static func lastPurchase(_ part: String) -> String {
         """
         (SELECT purchase_date FROM transactions WHERE transactions.account_id = accounts.account_id AND \(part)
-            ORDER BY transaction_id DESC LIMIT 1)
+            AND shared_from IS NULL ORDER BY transaction_id DESC LIMIT 1)
         """
     }
 

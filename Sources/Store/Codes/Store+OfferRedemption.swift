@@ -29,18 +29,23 @@ extension Store {
     func redeem(
         _ found: FoundOfferCode, in app: CatalogApp, by account: Account
     ) async throws -> TransactionDescription {
-        // The payment that was authorized for a decision that no longer held.
-        var unused: PurchaseRequest?
+        // The payments that were authorized for decisions that no longer held.
+        var unused: [PurchaseRequest] = []
         do {
-            return try await redeem(found, in: app, by: account, unused: &unused)
+            let transaction = try await redeem(found, in: app, by: account, unused: &unused)
+            let failure = StoreError(.alreadySubscribed, "Another request of the account took its place.")
+            for request in unused { await abandon(request, by: account, failure) }
+            return transaction
         } catch {
-            if let unused { await abandon(unused, by: account, error) }
+            for request in unused { await abandon(request, by: account, error) }
+            // Another request of the account may have redeemed the code after this one looked for that.
+            if let earlier = try? await redeemed(found, by: account) { return earlier }
             throw error
         }
     }
 
     private func redeem(
-        _ found: FoundOfferCode, in app: CatalogApp, by account: Account, unused: inout PurchaseRequest?
+        _ found: FoundOfferCode, in app: CatalogApp, by account: Account, unused: inout [PurchaseRequest]
     ) async throws -> TransactionDescription {
         // A retry happens only when the account buys or redeems something else at the same moment.
         for _ in 0..<4 {
@@ -58,15 +63,11 @@ extension Store {
             case .wait: throw StoreError(.internalError, "The redemption of a code asked for approval.")
             case .refuse(let failure, _): throw Self.error(failure)
             case .choose(let choice):
-                if let held = try await redeem(found, choice, by: account) {
-                    if let unused {
-                        await abandon(unused, by: account, StoreError(.alreadySubscribed, "The next renewal pays it."))
-                    }
-                    return held
-                }
+                if let held = try await redeem(found, choice, by: account) { return held }
             case .sell(let sale):
+                unused.removeAll { $0.idempotencyKey == request.idempotencyKey }
                 if let sold = try await redeem(found, sale, request, by: account) { return sold }
-                unused = request
+                unused.append(request)
             }
         }
         throw StoreError(.unavailable, "The same subscription is being bought by this account right now. Try again.")
@@ -192,8 +193,12 @@ extension Store {
     ) async throws -> TransactionDescription? {
         switch try await authorize(sale.amount, request, account) {
         case .declined(let message):
+            // Another request of the same redemption may have been paid.
+            if let earlier = try await redeemed(found, by: account) { return earlier }
             let failure = WireError(code: .paymentDeclined, message: message)
             try await record(request, by: account, .failed, failure: failure, amount: sale.amount)
+            // An earlier request may have authorized another amount.
+            await processor.void(request.idempotencyKey)
             changed(.attempts)
             throw Self.error(failure)
         case .approved(let reference):
@@ -214,6 +219,7 @@ extension Store {
             } catch is OfferCodeRedemption.Refused {
                 return nil
             }
+            if reference == Self.freeReference { await processor.void(request.idempotencyKey) }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
             if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
             changed(.transactions)

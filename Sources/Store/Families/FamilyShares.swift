@@ -115,12 +115,17 @@ enum FamilyShares {
 
     /// Gives the members of an account's family everything that they do not have yet and that is current: its
     /// subscriptions and its non-consumables that may be shared.
-    /// - Parameter isShareable: whether the catalog lets a family share a product.
+    /// - Parameters:
+    ///   - receiver: the only member who gets it; nil for all.
+    ///   - isShareable: whether the catalog lets a family share a product.
     static func complete(
-        from accountID: AccountID, at date: Int64, _ ids: TransactionIDs, _ connection: Connection,
+        from accountID: AccountID, to receiver: AccountID? = nil, at date: Int64, _ ids: TransactionIDs,
+        _ connection: Connection,
         isShareable: (BundleID, ProductID) -> Bool
     ) throws {
-        let receivers = try Families.receivers(from: accountID, connection)
+        let receivers = try Families.receivers(from: accountID, connection).filter {
+            receiver == nil || $0 == receiver
+        }
         guard !receivers.isEmpty else { return }
         for source in try Transactions.shareable(of: accountID, at: date, limit: mostShared, connection)
         where isShareable(source.bundleID, source.productID) {
@@ -167,6 +172,9 @@ enum FamilyShares {
         let known = try Transactions.shared(from: source.transactionID, with: share.accountID, connection)
         // A member who left and joined again has a revoked one.
         guard source.revokedAt == nil, known.map({ $0.revokedAt != nil }) ?? true else { return }
+        // A member who has a newer period does not get an older one.
+        let current = try Transactions.find(share.transactionID, connection)?.sharedFrom
+        guard current.map({ $0 < source.transactionID }) ?? true else { return }
         var share = share
         share.transactionID = ids.next()
         try source.shared(by: share, as: share.transactionID, lineItemID: ids.next(), at: date).insert(connection)
@@ -245,11 +253,12 @@ enum FamilyShares {
     }
 
     /// Gives the members of the family their transactions of a refund that was reversed back.
+    /// - Parameter date: when the refund was made. What was revoked at another time stays so.
     static func reinstate(
-        _ source: TransactionID, of original: TransactionID, _ connection: Connection
+        _ source: TransactionID, of original: TransactionID, revokedAt date: Int64, _ connection: Connection
     ) throws {
         for share in try active(of: original, connection) {
-            try Transactions.reinstateShared(from: source, with: share.accountID, connection)
+            try Transactions.reinstateShared(from: source, with: share.accountID, revokedAt: date, connection)
         }
     }
 

@@ -39,7 +39,8 @@ extension Store {
             let after = try Self.found(member, connection)
             for each in after.members {
                 try FamilyShares.complete(
-                    from: each.accountID, at: now, ids, connection, isShareable: catalog.isShareable)
+                    from: each.accountID, to: each.accountID == account.accountID ? nil : account.accountID, at: now,
+                    ids, connection, isShareable: catalog.isShareable)
             }
             return after
         }

@@ -217,20 +217,21 @@ extension Store {
         try await settleSubscriptions(of: account.accountID)
         let now = clock.milliseconds
         let group = subscription.groupID
-        let (earlier, known) = try await database.read { connection in
+        let (lasting, known) = try await database.read { connection in
             (
                 try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter {
-                    $0.subscriptionGroupID == group && $0.sharedFrom == nil
+                    $0.subscriptionGroupID == group
                 },
                 try Subscriptions.find(of: account.accountID, in: app.bundleID, group: group, connection)
             )
         }
+        let earlier = lasting.filter { $0.sharedFrom == nil }
         let productID = sale.product.productID
         sale.lastInGroup = earlier.last?.transactionID
         sale.period = subscription.period
         if let promoted {
             let customer = OfferCustomer(
-                known, periods: earlier, current: known.flatMap { app.product($0.productID)?.subscription })
+                known, lasting: lasting, current: known.flatMap { app.product($0.productID)?.subscription }, at: now)
             if let failure = customer.refusal(of: promoted, subscription, at: now, in: environment) {
                 return .refused(failure)
             }

@@ -181,7 +181,8 @@ extension Store {
     /// A crash between the payment and its record charges nobody twice: repeat the call.
     /// - Returns: the transaction in its new state, and the amount that was charged.
     /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is not refunded or the
-    ///   payment is declined; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
+    ///   payment is declined, or when a member of a family shared it; `unavailable` when the payment processor cannot
+    ///   be reached; ``DatabaseError``.
     public func reverseRefund(_ transactionID: TransactionID) async throws -> RefundedPurchase {
         let notRefunded = StoreError(.wrongState, "The transaction is not refunded.")
         let (found, refund) = try await database.read { connection in
@@ -194,6 +195,12 @@ extension Store {
             throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
         }
         guard found.revokedAt != nil else { throw notRefunded }
+        if let source = found.sharedFrom {
+            throw StoreError(
+                .wrongState,
+                "A member of the family shared this purchase, and nothing was paid for it. Reverse the refund of \(source) instead."
+            )
+        }
         var reference = Self.freeReference
         if let refund {
             let request = PurchaseRequest(
@@ -223,15 +230,22 @@ extension Store {
             // Of a product that is owned once, the first transaction is shared.
             try FamilyShares.reinstate(
                 found.kind.isOwnedOnce ? found.originalTransactionID : transactionID,
-                of: found.originalTransactionID, connection)
+                of: found.originalTransactionID, revokedAt: found.revokedAt ?? now, connection)
             if found.kind == .autoRenewableSubscription,
                 var subscription = try Subscriptions.find(found.originalTransactionID, connection)
             {
                 let news = subscription.refundReversed(transactionID, at: now)
                 try Subscriptions.save(subscription, news, numbers: ids, connection)
             }
-            try FamilyShares.complete(
-                from: found.accountID, at: now, ids, connection, isShareable: catalog.isShareable)
+            if catalog.isShareable(found.bundleID, found.productID) {
+                // Members who joined meanwhile get the purchase, too.
+                let source =
+                    found.kind.isOwnedOnce
+                    ? try Transactions.find(found.originalTransactionID, connection) : after
+                if let source, source.expiresDate.map({ $0 > now }) ?? true {
+                    try FamilyShares.share(source, at: now, ids, connection)
+                }
+            }
             return after
         }
         changed(.transactions)

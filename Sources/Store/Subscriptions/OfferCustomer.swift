@@ -14,13 +14,21 @@ struct OfferCustomer {
 
     /// The customer's subscription in the group; nil for none.
     let known: Subscription?
-    /// The periods of the group, oldest first.
+    /// The customer's own periods of the group, oldest first.
     let periods: [Transaction]
+    /// Whether a member of the family shares a current period of the group with the customer.
+    let hasShare: Bool
     /// The plan of the last period; nil when the catalog no longer has it.
     let current: CatalogSubscription?
 
-    init(_ known: Subscription?, periods: [Transaction], current: CatalogSubscription?) {
-        (self.known, self.periods, self.current) = (known, periods, current)
+    /// - Parameter lasting: the customer's periods of the group, oldest first, with those that a family shares.
+    init(_ known: Subscription?, lasting: [Transaction], current: CatalogSubscription?, at date: Int64) {
+        self.known = known
+        self.current = current
+        periods = lasting.filter { $0.sharedFrom == nil }
+        hasShare = lasting.contains {
+            $0.sharedFrom != nil && $0.revokedAt == nil && !$0.isUpgraded && ($0.expiresDate ?? 0) > date
+        }
     }
 
     /// How the customer stands to the group.
@@ -52,7 +60,7 @@ struct OfferCustomer {
             }
             return nil
         case .winBack:
-            guard standing == .expired else {
+            guard standing == .expired, !hasShare else {
                 return Self.ineligible("This offer is available only to customers who no longer subscribe.")
             }
             // Apple's sandbox does not enforce the criteria.

@@ -192,6 +192,8 @@ extension Store {
         var terms = RenewalTerms(
             account: account, product: product, subscription: offered, amount: price, last: last,
             period: offered.period, rate: rate(of: account), price: subscription.price)
+        // Another plan than the last one has its own price after the offer.
+        if subscription.renewalProductID != subscription.productID { terms.price = price }
         let next = subscription.nextOffer
         let chosen = next.flatMap(offered.offer)
         // An offer that stacks begins when the introductory offer is over.

@@ -21,12 +21,12 @@ extension Store {
         guard !products.isEmpty else { return [] }
         let periods = try await database.read { connection in
             try Transactions.lasting(of: subscription.accountID, in: subscription.bundleID, connection).filter {
-                $0.subscriptionGroupID == subscription.groupID && $0.sharedFrom == nil
+                $0.subscriptionGroupID == subscription.groupID
             }
         }
-        let customer = OfferCustomer(
-            subscription, periods: periods, current: app.product(subscription.productID)?.subscription)
         let now = clock.milliseconds
+        let customer = OfferCustomer(
+            subscription, lasting: periods, current: app.product(subscription.productID)?.subscription, at: now)
         var found: [WinBackChoice] = []
         for product in products {
             guard let plan = product.subscription, let price = product.price(in: storefront) else { continue }

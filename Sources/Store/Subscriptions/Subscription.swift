@@ -433,6 +433,8 @@ extension PendingRenewal {
     init?(_ subscription: Subscription) {
         let isOverdue = subscription.state == .gracePeriod || subscription.state == .billingRetry
         guard subscription.state != .expired || subscription.expirationIntent != nil else { return nil }
+        // Without a renewal, no offer comes.
+        let nextOffer = subscription.willRenew ? subscription.nextOffer : nil
         self.init(
             autoRenewProductID: subscription.renewalProductID.rawValue, productID: subscription.productID.rawValue,
             originalTransactionID: subscription.originalTransactionID.description,
@@ -442,7 +444,7 @@ extension PendingRenewal {
             gracePeriodExpiresDate: subscription.graceEnds.map { ReceiptDate(milliseconds: $0) },
             priceConsentStatus: subscription.priceIncrease.flatMap { $0 == .told ? nil : $0 == .agreed },
             priceIncreaseStatus: subscription.priceIncrease.map { $0 != .asked },
-            offerCodeRefName: subscription.nextOffer.flatMap { $0.kind == .code ? $0.id : nil },
-            promotionalOfferID: subscription.nextOffer.flatMap { $0.kind == .promotional ? $0.id : nil })
+            offerCodeRefName: nextOffer.flatMap { $0.kind == .code ? $0.id : nil },
+            promotionalOfferID: nextOffer.flatMap { $0.kind == .promotional ? $0.id : nil })
     }
 }

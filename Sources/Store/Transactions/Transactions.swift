@@ -351,7 +351,8 @@ enum Transactions {
     /// before or refunded.
     static func markUpgraded(_ period: Transaction, _ connection: Connection) throws -> Bool {
         try connection.execute(
-            "UPDATE transactions SET is_upgraded = TRUE WHERE shared_from = $1", [period.transactionID.rawValue])
+            "UPDATE transactions SET is_upgraded = TRUE WHERE shared_from = $1 AND revoked_at IS NULL",
+            [period.transactionID.rawValue])
         return try connection.execute(
             """
             UPDATE transactions SET is_upgraded = TRUE
@@ -497,15 +498,17 @@ enum Transactions {
     }
 
     /// Takes the revocation of a member's last transaction back that was shared from a purchaser's.
+    /// - Parameter date: when the refund revoked it.
     static func reinstateShared(
-        from source: TransactionID, with accountID: AccountID, _ connection: Connection
+        from source: TransactionID, with accountID: AccountID, revokedAt date: Int64, _ connection: Connection
     ) throws {
         try connection.execute(
             """
             UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL
             WHERE transaction_id = (
                 SELECT max(transaction_id) FROM transactions WHERE shared_from = $1 AND account_id = $2)
-            """, [source.rawValue, accountID.rawValue])
+                AND revoked_at = $3
+            """, [source.rawValue, accountID.rawValue, date])
     }
 }
 
