@@ -10,7 +10,8 @@ extension Subscription {
         var purchasedAt: Int64
         /// The end that the store stated last: it may extend a period, and in the sandbox end one early.
         var expiresAt: Int64
-        /// The time at which the store signed the statement of the end; 0 when an earlier program recorded it.
+        /// The time at which the store signed the statement of the end. An earlier program did not record it: then this
+        /// is the newest time at which the store signed a statement that the program knew, or 0.
         var endSignedAt: Int64 = 0
         /// The account token of the purchase.
         var accountToken: Statement<String>?

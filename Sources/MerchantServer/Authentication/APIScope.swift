@@ -4,9 +4,9 @@ public enum APIScope: String, Sendable, CaseIterable, Codable {
     case products
     /// Read users: their balances, entitlements and history.
     case users
-    /// Grant, spend and refund for users.
+    /// Read the history of users, spend and adjust their credits, check the books.
     case ledger
-    /// Upload and remove content.
+    /// Upload and list content.
     case content
     /// List webhook events with the attempts to deliver them, send them again, send a test event.
     case webhooks

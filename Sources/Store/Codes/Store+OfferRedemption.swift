@@ -10,7 +10,7 @@ extension Store {
         var batch: OfferCodeBatch
     }
 
-    /// Finds a code for an offer of an app's subscription; nil when there is none.
+    /// Finds a code for an offer of one of the app's subscriptions; nil when the store has no such code.
     static func offerCode(
         _ code: String, in bundleID: BundleID, _ connection: Connection
     ) throws -> FoundOfferCode? {
