@@ -163,6 +163,10 @@ extension ControlAPI {
         public var applicationUsername: String?
         /// The promotional offer that the request named.
         public var promotionalOfferId: String?
+        /// The reference name of the offer whose code was redeemed; nil for none.
+        public var offerCodeName: String?
+        /// The win-back offer that the request named.
+        public var winBackOfferId: String?
         /// The account's storefront at the time of the request, as an ISO 3166-1 alpha-3 code.
         public var storefront: String?
         /// The date of the request.
@@ -173,7 +177,6 @@ extension ControlAPI {
             attemptId: String, key: UUID, accountId: String, email: String? = nil, bundleId: String, productId: String,
             quantity: Int, amount: String, currency: String, state: State, failure: Failure? = nil,
             transactionId: String? = nil, paymentReference: String? = nil, applicationUsername: String? = nil,
-            promotionalOfferId: String? = nil,
             storefront: String? = nil, createdDate: String
         ) {
             self.attemptId = attemptId
@@ -190,7 +193,6 @@ extension ControlAPI {
             self.transactionId = transactionId
             self.paymentReference = paymentReference
             self.applicationUsername = applicationUsername
-            self.promotionalOfferId = promotionalOfferId
             self.storefront = storefront
             self.createdDate = createdDate
         }

@@ -226,16 +226,7 @@ import Testing
         let earlier = Self.before("facts of subscriptions")
         try await with(backend, earlier: earlier, Self.moved) { merchant, database async throws in
             func notify(_ type: String, signedAt: Int64, willRenew: Bool? = nil, days: Int64 = 30) async throws {
-                let purchase = VerifiedPurchase(
-                    anchor: "test", environment: .production, bundleID: "com.example.books", productID: "plus",
-                    statedKind: nil, transactionID: "1", originalTransactionID: "1", quantity: 1,
-                    purchasedAt: TestClock.start, expiresAt: TestClock.start + days * Self.day,
-                    webOrderLineItemID: "7", revokedAt: nil, revokedShare: nil, isUpgraded: false, accountToken: nil,
-                    signedAt: signedAt)
-                try await merchant.apply(
-                    VerifiedNotification(
-                        notificationID: "\(type) \(signedAt)", type: type, subtype: nil, signedAt: signedAt,
-                        purchase: purchase, renewal: .init(willRenew: willRenew)))
+                try await merchant.apply(Self.news(type, signedAt: signedAt, willRenew: willRenew, days: days))
             }
             func rights() async throws -> [String] {
                 var rights: [String] = []
@@ -256,6 +247,51 @@ import Testing
             #expect(try await rights() == ["ann revoked 30 -", "bob revoked 45 true"])
             try await notify("REFUND_REVERSED", signedAt: TestClock.start + 8, days: 45)
             #expect(try await rights() == ["ann revoked 30 -", "bob active 45 true"])
+        }
+    }
+    /// News of the moved subscription.
+    private static func news(
+        _ type: String, signedAt: Int64, willRenew: Bool? = nil, days: Int64
+    ) -> VerifiedNotification {
+        let purchase = VerifiedPurchase(
+            anchor: "test", environment: .production, bundleID: "com.example.books", productID: "plus",
+            statedKind: nil, transactionID: "1", originalTransactionID: "1", quantity: 1,
+            purchasedAt: TestClock.start, expiresAt: TestClock.start + days * day,
+            webOrderLineItemID: "7", revokedAt: nil, revokedShare: nil, isUpgraded: false, accountToken: nil,
+            signedAt: signedAt)
+        return VerifiedNotification(
+            notificationID: "\(type) \(signedAt)", type: type, subtype: nil, signedAt: signedAt,
+            purchase: purchase, renewal: .init(willRenew: willRenew))
+    }
+
+    /// The moved subscription, whose period was extended to 45 days before the books kept when an end was signed.
+    private static let extended =
+        moved + [
+            """
+            INSERT INTO subscription_periods (subscription_key, period_key, product_id, purchased_at, expires_at,
+                grace_signed_at)
+            VALUES ('\(source)', '\(period)', 'plus', \(TestClock.start), \(TestClock.start + 45 * day),
+                \(TestClock.start + 20))
+            """
+        ]
+
+    @Test(arguments: Backend.available) func anExtendedEndOfBeforeIsReplacedByNewerOnesOnly(
+        _ backend: Backend
+    ) async throws {
+        try await with(backend, earlier: Self.before("signed ends of periods"), Self.extended) {
+            merchant, _ async throws in
+            func daysOfBob() async throws -> [Int64] {
+                try await merchant.entitlements(of: "bob").entitlements.map {
+                    (($0.expiresAt ?? 0) - TestClock.start) / Self.day
+                }
+            }
+            for (signedAt, days, expected) in [(10, 30, 45), (19, 60, 45), (21, 40, 40)] as [(Int64, Int64, Int64)] {
+                try await merchant.apply(
+                    Self.news(
+                        "DID_CHANGE_RENEWAL_STATUS", signedAt: TestClock.start + signedAt, willRenew: true, days: days))
+                let days = try await daysOfBob()
+                #expect(days.isEmpty == false && days.allSatisfy { $0 == expected })
+            }
         }
     }
 }

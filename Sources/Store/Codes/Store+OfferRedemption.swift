@@ -29,27 +29,39 @@ extension Store {
     func redeem(
         _ found: FoundOfferCode, in app: CatalogApp, by account: Account
     ) async throws -> TransactionDescription {
-        // The payments that were authorized for decisions that no longer held.
-        var unused: [PurchaseRequest] = []
+        var unused: [CodePayment] = []
         do {
             let transaction = try await redeem(found, in: app, by: account, unused: &unused)
             let failure = StoreError(.alreadySubscribed, "Another request of the account took its place.")
-            for request in unused { await abandon(request, by: account, failure) }
+            for payment in unused { await abandon(payment, by: account, failure) }
             return transaction
         } catch {
-            for request in unused { await abandon(request, by: account, error) }
+            for payment in unused { await abandon(payment, by: account, error) }
             // Another request of the account may have redeemed the code after this one looked for that.
             if let earlier = try? await redeemed(found, by: account) { return earlier }
             throw error
         }
     }
 
+    /// A payment of a redemption.
+    private struct CodePayment: Sendable {
+        let request: PurchaseRequest
+        /// The amount that this redemption authorized; nil while it has authorized none. An earlier one may have, before
+        /// the store stopped.
+        var amount: Money?
+    }
+
+    /// - Parameter unused: the payments under keys for which nothing is recorded.
     private func redeem(
-        _ found: FoundOfferCode, in app: CatalogApp, by account: Account, unused: inout [PurchaseRequest]
+        _ found: FoundOfferCode, in app: CatalogApp, by account: Account, unused: inout [CodePayment]
     ) async throws -> TransactionDescription {
         // A retry happens only when the account buys or redeems something else at the same moment.
         for _ in 0..<4 {
             if let earlier = try await redeemed(found, by: account) { return earlier }
+            let request = try await request(for: found, account)
+            if unused.last?.request.idempotencyKey != request.idempotencyKey {
+                unused.append(CodePayment(request: request))
+            }
             let batch = try await redeemable(found)
             guard account.paymentsAllowed, !account.asksToBuy else {
                 throw StoreError(
@@ -58,32 +70,49 @@ extension Store {
                         ? "This account asks before it buys, and a code for a subscription cannot wait for an answer."
                         : "This account may not make payments.")
             }
-            let request = try await request(for: found, account)
             switch try await offer(request, app: app, account: account, isApproved: true, named: batch.named) {
             case .wait: throw StoreError(.internalError, "The redemption of a code asked for approval.")
             case .refuse(let failure, _): throw Self.error(failure)
             case .choose(let choice):
-                if let held = try await redeem(found, choice, by: account) { return held }
+                guard let held = try await redeem(found, choice, by: account) else { continue }
+                unused.removeLast()
+                await processor.void(request.idempotencyKey)
+                return held
             case .sell(let sale):
-                unused.removeAll { $0.idempotencyKey == request.idempotencyKey }
-                if let sold = try await redeem(found, sale, request, by: account) { return sold }
-                unused.append(request)
+                unused[unused.count - 1].amount = sale.amount
+                guard let sold = try await redeem(found, sale, request, by: account) else { continue }
+                unused.removeLast()
+                return sold
             }
         }
         throw StoreError(.unavailable, "The same subscription is being bought by this account right now. Try again.")
     }
 
-    /// Voids a payment that was authorized for nothing, unless another request of the same redemption used it. Its key
-    /// is not used again.
-    private func abandon(_ request: PurchaseRequest, by account: Account, _ error: any Error) async {
+    /// Voids a payment that is authorized for nothing, and records its key as refused, so that it is not used again. If
+    /// another request of the same redemption has paid with the key, the amount that it recorded is authorized again.
+    private func abandon(_ payment: CodePayment, by account: Account, _ error: any Error) async {
         guard let error = error as? StoreError, error.code != .unavailable,
             let currency = try? storefront(of: account).currency
         else { return }
         let failure = WireError(code: error.code, message: error.detail)
-        let amount = Money(milliunits: 0, currency: currency)
-        // Recording throws when the key belongs to a redemption that was paid.
-        let answer = try? await record(request, by: account, .failed, failure: failure, amount: amount)
-        if answer?.usesPayment == false { await processor.void(request.idempotencyKey) }
+        let amount = payment.amount ?? Money(milliunits: 0, currency: currency)
+        do {
+            let answer = try await record(payment.request, by: account, .failed, failure: failure, amount: amount)
+            if answer?.usesPayment == false { await processor.void(payment.request.idempotencyKey) }
+        } catch let error as StoreError where error.code == .idempotencyKeyReused {
+            await restore(payment, by: account)
+        } catch {}
+    }
+
+    /// Authorizes the amount again that another request of the same redemption has recorded under the key, if this one
+    /// authorized another amount.
+    private func restore(_ payment: CodePayment, by account: Account) async {
+        let key = payment.request.idempotencyKey
+        guard let authorized = payment.amount,
+            let paid = try? await database.read({ try Purchase.find(key, $0) }),
+            paid.state == .purchased, paid.usesPayment, paid.amount != authorized
+        else { return }
+        _ = try? await authorize(paid.amount, payment.request, account)
     }
 
     /// Why a purchase with a code fails. The offer was found, so a missing one left the catalog meanwhile.

@@ -253,6 +253,13 @@ extension Store {
         }
         terms.price = sale.product.price(in: storefront)
         sale.subscription = terms
+        // Buying the product of an overdue renewal pays the renewal, with its offer.
+        if promoted == nil, let known, known.isOverdue, known.productID == productID,
+            known.renewalProductID == productID,
+            case .success(let renewal) = try await renewalTerms(of: known, at: now), renewal.hasOffer
+        {
+            sale.apply(renewal)
+        }
         // An account can use one introductory offer in each group.
         if earlier.isEmpty, promoted?.stacks ?? true,
             let introduction = subscription.introductoryOffers.first?.description(in: storefront)

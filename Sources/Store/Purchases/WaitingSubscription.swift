@@ -18,7 +18,7 @@ struct WaitingSubscription: Sendable, Equatable {
     /// Applies the agreed period to a sale. Returns false when the account has used the group's introductory offer
     /// since.
     func apply(to sale: inout Store.Sale) -> Bool {
-        guard introduction == nil || sale.lastInGroup == nil else { return false }
+        guard introduction == nil || sale.lastInGroup == nil || sale.introduction == introduction else { return false }
         (sale.introduction, sale.period) = (introduction, period)
         if introduction == nil, sale.namedOffer == nil { sale.subscription?.remainingOffer = nil }
         return true

@@ -121,6 +121,9 @@ extension Store {
         /// Whether a price increase of the catalog that the customer has not answered is void.
         var isIncreaseVoid = false
 
+        /// Whether an offer sets the price.
+        var hasOffer: Bool { offer != nil || namedOffer != nil }
+
         /// Sets the price of a renewal without an offer: the catalog's, or the one that was ordered for this account. A
         /// higher price is announced with one renewal and charged with the next one.
         /// - Parameter increase: the last increase of the product for this account.
@@ -333,6 +336,19 @@ private struct SubscriptionStep: Sendable {
         isIncreaseVoid = terms.isIncreaseVoid
         increase = terms.announcement
         if let increase { news += after.announceIncrease(needsConsent: increase.answer == nil, at: date) }
+    }
+}
+
+extension Store.Sale {
+    /// Sells what a renewal would buy.
+    mutating func apply(_ renewal: Store.RenewalTerms) {
+        amount = renewal.amount
+        period = renewal.period
+        introduction = renewal.offer
+        namedOffer = renewal.namedOffer
+        subscription?.remainingOffer = renewal.remainingOffer
+        subscription?.nextOffer = renewal.nextOffer
+        subscription?.endsWithOffer = renewal.endsWithOffer
     }
 }
 

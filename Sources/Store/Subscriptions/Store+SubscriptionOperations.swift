@@ -61,7 +61,7 @@ extension Store {
     private func endPeriod(_ original: TransactionID, renews: Bool) async throws -> Subscription {
         guard environment == .sandbox else { throw Self.sandboxOnly }
         return try await change(original) { subscription, now, policy, connection in
-            let isOverdue = subscription.state == .gracePeriod || subscription.state == .billingRetry
+            let isOverdue = subscription.isOverdue
             guard subscription.state == .active || isOverdue && !renews else { throw Self.notActive }
             var news =
                 renews

@@ -92,6 +92,9 @@ public struct Subscription: Sendable, Equatable {
     /// The account that shares the subscription with its family; nil for the account's own.
     public internal(set) var purchaserID: AccountID?
 
+    /// Whether a renewal was not paid, and the store still tries to charge it.
+    var isOverdue: Bool { state == .gracePeriod || state == .billingRetry }
+
     /// Whether the customer has access at a date: in a period or in a grace period, neither refunded.
     public func isActive(at date: Int64) -> Bool {
         switch state {
@@ -130,7 +133,6 @@ extension Subscription {
         _ period: Transaction, at date: Int64, expires: Int64, rate: RenewalRate = .real, nextLineItemID: Int64,
         remainingOffer: RemainingOffer?, policy: RenewalPolicy
     ) -> [SubscriptionNews] {
-        let isOverdue = state == .gracePeriod || state == .billingRetry
         let kind: (SubscriptionNews.Kind, SubscriptionNews.Subtype) =
             if isOverdue, period.productID == productID {
                 (.renewed, .billingRecovery)
@@ -267,7 +269,7 @@ extension Subscription {
     mutating func expire(_ intent: Intent, at date: Int64) -> [SubscriptionNews] {
         var all: [SubscriptionNews] = []
         if intent == .cancelled, willRenew { all.append(news(.renewalStatus, .autoRenewDisabled, date)) }
-        let wasOverdue = state == .gracePeriod || state == .billingRetry
+        let wasOverdue = isOverdue
         state = .expired
         willRenew = false
         expirationIntent = intent
@@ -431,7 +433,7 @@ extension Subscription {
 extension PendingRenewal {
     /// The element of a subscription; nil when Apple's answer has none, after a cancellation with an overdue payment.
     init?(_ subscription: Subscription) {
-        let isOverdue = subscription.state == .gracePeriod || subscription.state == .billingRetry
+        let isOverdue = subscription.isOverdue
         guard subscription.state != .expired || subscription.expirationIntent != nil else { return nil }
         // Without a renewal, no offer comes.
         let nextOffer = subscription.willRenew ? subscription.nextOffer : nil

@@ -100,8 +100,14 @@ extension ControlAPI.Attempt {
             currency: attempt.amount.currency, state: State(attempt.state),
             failure: attempt.failure.map { ControlAPI.Failure(code: $0.code.rawValue, message: $0.message) },
             transactionId: attempt.transactionID?.description, paymentReference: attempt.paymentReference,
-            applicationUsername: attempt.applicationUsername, promotionalOfferId: attempt.namedOffer?.id,
+            applicationUsername: attempt.applicationUsername,
             storefront: attempt.storefront, createdDate: ControlAPI.text(attempt.createdAt))
+        switch attempt.namedOffer?.kind {
+        case .promotional: promotionalOfferId = attempt.namedOffer?.id
+        case .code: offerCodeName = attempt.namedOffer?.id
+        case .winBack: winBackOfferId = attempt.namedOffer?.id
+        case nil: break
+        }
     }
 }
 
