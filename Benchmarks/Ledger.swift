@@ -141,10 +141,13 @@ struct Ledger: Sendable {
             ])
         try connection.execute(
             """
-            INSERT INTO subscription_news (number, original_transaction_id, type, subtype, date, transaction_id)
-            VALUES ($1, $1, 'SUBSCRIBED', 'INITIAL_BUY', $2, $1)
-            """, [id, date])
+            INSERT INTO subscription_news (number, original_transaction_id, type, subtype, date, transaction_id, snapshot)
+            VALUES ($1, $1, 'SUBSCRIBED', 'INITIAL_BUY', $2, $1, $3)
+            """, [id, date, snapshot])
     }
+
+    /// As many bytes as the snapshot of a renewal has.
+    private static let snapshot = String(repeating: "s", count: 1_200)
 
     private static func accountID(_ number: Int) -> String {
         // Account ids are random in life; the digest scatters these over the tables as those are.

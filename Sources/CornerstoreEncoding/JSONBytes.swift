@@ -145,6 +145,14 @@ package struct JSONBytes: ~Copyable {
         needsComma = true
     }
 
+    /// A string in an array.
+    package mutating func element(_ value: String) {
+        makeRoom(1)
+        separate()
+        quoted(value)
+        needsComma = true
+    }
+
     /// A number in an array.
     package mutating func element(number: Int64) {
         makeRoom(1 + Self.longestNumber)

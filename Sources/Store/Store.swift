@@ -31,6 +31,7 @@ public final class Store: Sendable {
     /// Whether ``processor`` is ``payments``.
     let usesSandboxProcessor: Bool
     let ids: TransactionIDs
+    let recorder: Recorder
     let issuer: ReceiptIssuer
     let verifier: ReceiptVerifier
     /// How this environment renews subscriptions.
@@ -56,6 +57,7 @@ public final class Store: Sendable {
         self.processor = processor
         usesSandboxProcessor = processor is SandboxPaymentProcessor
         self.ids = ids
+        recorder = Recorder(ids: ids, catalog: catalog, environment: environment)
         self.issuer = issuer
         self.verifier = verifier
         self.policy = policy

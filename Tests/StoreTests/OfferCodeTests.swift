@@ -471,6 +471,19 @@ extension TestStore {
         }
     }
 
+    @Test func aCodeAfterTheSandboxsLastRenewalStillCounts() async throws {
+        try await with(.sqlite) { test async throws in
+            let account = try await test.account()
+            _ = try await test.customCode("MORE")
+            try await test.buy("club.monthly", by: account)
+            try await advance(test, times: 12)
+            try await test.redeem("MORE", by: account)
+            try await advance(test, times: 3)
+            let prices = try await test.ledger().map(\.price.milliunits)
+            #expect(prices.count == 16 && Array(prices.suffix(4)) == [5990, 2990, 2990, 5990])
+        }
+    }
+
     @Test(arguments: Backend.available) func buyingAnOverdueRenewalCostsWhatTheCodeSays(_ backend: Backend) async throws
     {
         try await with(backend) { test async throws in

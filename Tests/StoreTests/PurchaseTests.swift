@@ -90,11 +90,12 @@ import Testing
     @Test(arguments: Backend.available) func anImpossiblePurchaseFailsPermanentlyWithoutCharge(_ backend: Backend)
         async throws
     {
-        for refused in Self.refused {
-            let processor = ScriptedProcessor()
-            try await backend.withStore(processor: processor) { test async throws in
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            for (number, refused) in Self.refused.enumerated() {
                 let account = try await test.account(
-                    storefront: refused.storefront, paymentsAllowed: refused.paymentsAllowed)
+                    "ape\(number)@example.com", storefront: refused.storefront, paymentsAllowed: refused.paymentsAllowed
+                )
                 let request = test.request(refused.product, quantity: refused.quantity, agreedPrice: refused.agreed)
                 let response = try await test.store.purchase(request, by: account)
                 #expect(response.state == .failed && response.transaction == nil, "\(refused)")

@@ -25,7 +25,7 @@ import Testing
             _ = try await test.store.refund(first.transactionID, reason: .app)
             let again = test.store.transaction(sale, request, account)
             await #expect(throws: OwnedMeanwhile.self) {
-                try await test.database.write { try Store.insert(again, sale, test.store.ids, $0) }
+                try await test.database.write { try Store.insert(again, sale, test.store.recorder, $0) }
             }
             #expect(try await test.ledger().map(\.transactionID) == [first.transactionID])
             // Looked at again, it is sold.

@@ -58,7 +58,7 @@ import Testing
                         quantity, price, currency, storefront, purchase_date, original_purchase_date, expires_date,
                         web_order_line_item_id, subscription_group_id, offer, application_username, idempotency_key,
                         finished_at, revoked_at, revocation_reason, promotional_offer_id, is_upgraded, refunded,
-                        shared_from, offer_kind
+                        shared_from, offer_kind, is_renewal, offer_mode, offer_period
                     FROM transactions, numbers WHERE transaction_id = $1
                     """, [coins.rawValue])
             }

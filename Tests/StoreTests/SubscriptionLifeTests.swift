@@ -241,6 +241,19 @@ import Testing
             problems.append(fails(earlier.isUpgraded && later.purchaseDate > end, "replaced after its end"))
             problems.append(fails(later.purchaseDate < earlier.purchaseDate, "periods in the wrong order"))
         }
+        if let snapshot = try await test.lastSnapshot(of: subscription.originalTransactionID) {
+            func text(_ name: String) -> String? { ReadSnapshot.text(snapshot.renewal[name]) }
+            let renews = text("autoRenewStatus") == "1"
+            problems += [
+                fails(renews != subscription.willRenew, "the snapshot renews: \(renews)"),
+                fails(
+                    text("productId") != subscription.productID.rawValue,
+                    "the snapshot has another product"),
+                fails(
+                    text("renewalDate") != "\(subscription.expiresDate)",
+                    "the snapshot has another end"),
+            ]
+        }
         if news.count < 200 {
             // Each period is told of once: as a purchase, a change of plan or a renewal.
             let told = news.filter {

@@ -90,6 +90,7 @@ import Testing
             #expect(try await refusal { try await test.store.extend(id, days: 1) } == .wrongState)
             let again = try await test.store.extendAll(of: "gym.monthly", in: TestStore.bundleID, days: 1)
             #expect(again == Store.MassExtension(succeeded: 0, failed: 1))
+            #expect(try await news(test, id).suffix(2) == ["RENEWAL_EXTENDED", "RENEWAL_EXTENSION/FAILURE"])
             let after = try await test.store.subscription(id).expiresDate
             try await test.store.changeClock { try $0.set(to: after) }
             #expect(try await test.ledger().last?.purchaseDate == after)

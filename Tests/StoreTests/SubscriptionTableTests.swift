@@ -264,6 +264,19 @@ struct SubscriptionRow: Sendable, CustomTestStringConvertible {
             try await $0.advance(62)
         },
         SubscriptionRow(
+            name: "price rise, the price preserved", source: "documented: preserveCurrentPrice",
+            news: ["SUBSCRIBED/INITIAL_BUY", "DID_RENEW", "DID_RENEW"], state: .active, pending: renewing()
+        ) {
+            try $0.raise(to: "29.99\n            preserveCurrentPrice: true")
+            try await $0.advance(62)
+            #expect(try await $0.test.ledger().map(\.price.milliunits) == [9990, 9990, 9990])
+            // A new subscriber pays the new price.
+            let other = try await $0.test.account("later@example.com")
+            try await $0.test.buy("gym.monthly", by: other)
+            #expect(try await $0.test.ledger().last?.price.milliunits == 29_990)
+            _ = try await $0.test.store.clearHistory(of: other)
+        },
+        SubscriptionRow(
             name: "refund of the last period", source: "measured: cancellation_date, status 0, no intent",
             news: ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"], state: .revoked,
             pending: renewing("gym.monthly", as: nil, ["auto_renew_status": "0"]),
@@ -330,6 +343,7 @@ struct SubscriptionRow: Sendable, CustomTestStringConvertible {
                 }
                 #expect(found == wanted)
             }
+            try await checkSnapshot(of: subscription, row, answer.pending.first, at: test)
             #expect(answer.latest.count == ends.count)
             if !row.latest.isEmpty { #expect(answer.latest.count == row.latest.count) }
             for (element, expected) in zip(answer.latest, row.latest) {
@@ -352,5 +366,27 @@ struct SubscriptionRow: Sendable, CustomTestStringConvertible {
                 Set(receipt.inApp.map(\.transactionID))
                     == Set(answer.latest.compactMap { $0["transaction_id"] as? String }))
         }
+    }
+
+    /// The last news tell the state that `verifyReceipt` tells, too.
+    private func checkSnapshot(
+        of subscription: Subscription, _ row: SubscriptionRow, _ pending: [String: Any]?, at test: TestStore
+    ) async throws {
+        let snapshot = try #require(try await test.snapshots(of: subscription.originalTransactionID).last)
+        let states: [Subscription.State] = [.active, .expired, .billingRetry, .gracePeriod, .revoked]
+        let status = states.firstIndex(of: row.state).map { $0 + 1 }
+        #expect(snapshot.status == status)
+        #expect(ReadSnapshot.text(snapshot.renewal["renewalDate"]) == "\(subscription.expiresDate)")
+        guard let pending else { return }
+        for (name, key) in [
+            ("autoRenewProductId", "auto_renew_product_id"), ("productId", "product_id"),
+            ("autoRenewStatus", "auto_renew_status"), ("expirationIntent", "expiration_intent"),
+            ("gracePeriodExpiresDate", "grace_period_expires_date_ms"),
+            ("priceIncreaseStatus", "price_increase_status"),
+        ] {
+            #expect(ReadSnapshot.text(snapshot.renewal[name]) == pending[key] as? String, "\(name)")
+        }
+        let isRetrying = ReadSnapshot.text(snapshot.renewal["isInBillingRetryPeriod"]).map { $0 == "true" ? "1" : "0" }
+        #expect(isRetrying == pending["is_in_billing_retry_period"] as? String)
     }
 }

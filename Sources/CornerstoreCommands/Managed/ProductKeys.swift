@@ -26,6 +26,8 @@ struct ProductKeys: ParsableArguments {
     var hosted: AccountCommand.Switch?
     @Option(help: "Whether the product can be shared in a family.")
     var familyShareable: AccountCommand.Switch?
+    @Option(help: "Whether subscribers keep their price when the subscription's price rises.")
+    var preserveCurrentPrice: AccountCommand.Switch?
     @Option(help: "The length of a subscription's period, such as P1M.")
     var period: String?
     @Option(parsing: .unconditional, help: "The subscription's level of service in its group; 1 is the highest.")
@@ -49,6 +51,7 @@ struct ProductKeys: ParsableArguments {
         for (key, text) in texts { if let text { members[key] = .string(text) } }
         if let hosted { members["hosted"] = .bool(hosted.isOn) }
         if let familyShareable { members["familyShareable"] = .bool(familyShareable.isOn) }
+        if let preserveCurrentPrice { members["preserveCurrentPrice"] = .bool(preserveCurrentPrice.isOn) }
         if let level { members["groupNumber"] = .number(Decimal(level)) }
         if let availableIn {
             let countries = availableIn.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }

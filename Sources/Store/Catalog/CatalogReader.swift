@@ -135,13 +135,14 @@ struct CatalogReader {
             if let offer, offer.offerID == nil { reader.missing("offerID", "apps ask for a promotional offer by it") }
             return offer
         }
-        let subscription = CatalogSubscription(
+        var subscription = CatalogSubscription(
             groupID: groupID ?? "", level: level ?? 1, period: period ?? SubscriptionPeriod(unit: .month, count: 1),
             introductoryOffers: introductory, promotionalOffers: promotional,
             codeOffers: codeOffers(reader),
             winBackOffers: reader.objects("winbackOffers", kind: "winBackOffer").compactMap(winBackOffer),
             billingPlans: reader.objects("billingPlans", kind: "billingPlan").compactMap(billingPlan)
         )
+        if isCornerstore { subscription.preservesPrice = reader.bool("preserveCurrentPrice") ?? false }
         return product(reader, kind: .autoRenewableSubscription, subscription: subscription)
     }
 

@@ -18,6 +18,8 @@ public struct CatalogSubscription: Sendable, Hashable {
     public var winBackOffers: [CatalogOffer]
     /// The ways to pay for a period (version 5); empty in older files.
     public var billingPlans: [CatalogBillingPlan]
+    /// Whether subscribers keep the price that they agreed to when the catalog's price rises.
+    public var preservesPrice = false
 
     /// Creates a subscription.
     public init(

@@ -105,7 +105,8 @@ public enum CornerstoreCatalogFile {
         "displayName", "description", "billingPlanType", "paymentMode", "displayPrice", "commitmentDisplayPrice",
         "prices",
         "pricesByCurrency", "availability", "only", "except", "groupNumber", "recurringSubscriptionPeriod",
-        "subscriptionPeriod", "numberOfPeriods", "hosted", "familyShareable", "eligibility", "isStackable",
+        "subscriptionPeriod", "numberOfPeriods", "hosted", "familyShareable", "preserveCurrentPrice",
+        "eligibility", "isStackable",
         "autoRenewEnabled", "customers", "paidMonths", "lapsedMonths", "mostLapsedMonths", "waitMonths", "isPreferred",
         "isEnabled",
         "localizations", "introductoryOffers", "adHocOffers", "codeOffers", "winbackOffers", "billingPlans",
@@ -184,6 +185,7 @@ struct CornerstoreAppWriter {
         if let subscription = product.subscription {
             members["groupNumber"] = .number(String(subscription.level))
             members["recurringSubscriptionPeriod"] = .string(subscription.period.description)
+            members["preserveCurrentPrice"] = subscription.preservesPrice ? .bool(true) : nil
             members["introductoryOffers"] = offers(subscription.introductoryOffers)
             members["adHocOffers"] = offers(subscription.promotionalOffers)
             members["codeOffers"] = offers(subscription.codeOffers)

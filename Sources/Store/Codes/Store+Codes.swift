@@ -129,8 +129,8 @@ extension Store {
             transaction.idempotencyKey = nil
             let made = transaction
             do {
-                let description = try await database.write { [ids] connection in
-                    try Self.redeem(code, made, planned, by: account, ids, connection)
+                let description = try await database.write { [recorder] connection in
+                    try Self.redeem(code, made, planned, by: account, recorder, connection)
                 }
                 changed(.transactions)
                 changed(.offers)
@@ -143,14 +143,14 @@ extension Store {
     }
 
     private static func redeem(
-        _ code: String, _ transaction: Transaction, _ sale: Sale, by account: Account, _ ids: TransactionIDs,
+        _ code: String, _ transaction: Transaction, _ sale: Sale, by account: Account, _ recorder: Recorder,
         _ connection: Connection
     ) throws -> TransactionDescription {
         let changed = try connection.execute(
             "UPDATE redemption_codes SET account_id = $2, transaction_id = $3 WHERE code = $1 AND account_id IS NULL",
             [code, account.accountID.rawValue, transaction.transactionID.rawValue])
         if changed == 1 {
-            try insert(transaction, sale, ids, connection)
+            try insert(transaction, sale, recorder, connection)
             return transaction.description
         }
         return try delivered(code, to: account, connection)

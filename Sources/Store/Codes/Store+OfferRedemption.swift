@@ -46,8 +46,8 @@ extension Store {
     /// A payment of a redemption.
     private struct CodePayment: Sendable {
         let request: PurchaseRequest
-        /// The amount that this redemption authorized; nil while it has authorized none. An earlier one may have, before
-        /// the store stopped.
+        /// The amount that this redemption authorized; nil while it has authorized none. An earlier one may have,
+        /// before the store stopped.
         var amount: Money?
     }
 
@@ -112,7 +112,7 @@ extension Store {
             let paid = try? await database.read({ try Purchase.find(key, $0) }),
             paid.state == .purchased, paid.usesPayment, paid.amount != authorized
         else { return }
-        _ = try? await authorize(paid.amount, payment.request, account)
+        _ = try? await authorize(paid.amount, payment.request, account.accountID)
     }
 
     /// Why a purchase with a code fails. The offer was found, so a missing one left the catalog meanwhile.
@@ -199,9 +199,9 @@ extension Store {
             accountID: account.accountID, batch: found.batch, code: found.code,
             transactionID: choice.known.transactionID, redeemedAt: now)
         do {
-            let held = try await database.write { [ids, policy] connection in
+            let held = try await database.write { [recorder, policy] connection in
                 try redemption.record(connection)
-                try choice.record(at: now, ids: ids, policy: policy, connection)
+                try choice.record(at: now, recorder, policy: policy, connection)
                 return try Transactions.find(choice.known.transactionID, connection)
             }
             schedule.add(choice.known.expiresDate - policy.lead)
@@ -220,7 +220,7 @@ extension Store {
     private func redeem(
         _ found: FoundOfferCode, _ sale: Sale, _ request: PurchaseRequest, by account: Account
     ) async throws -> TransactionDescription? {
-        switch try await authorize(sale.amount, request, account) {
+        switch try await authorize(sale.amount, request, account.accountID) {
         case .declined(let message):
             // Another request of the same redemption may have been paid.
             if let earlier = try await redeemed(found, by: account) { return earlier }
@@ -237,10 +237,10 @@ extension Store {
                 accountID: account.accountID, batch: found.batch, code: found.code,
                 transactionID: transaction.transactionID, redeemedAt: clock.milliseconds)
             do {
-                try await database.write { [ids] connection in
+                try await database.write { [recorder] connection in
                     try redemption.record(connection)
                     guard try purchase.insert(connection) else { throw OwnedMeanwhile() }
-                    try Self.insert(transaction, sale, ids, connection)
+                    try Self.insert(transaction, sale, recorder, connection)
                 }
             } catch is OwnedMeanwhile {
                 // Keep the authorization under the key. The next decision determines whether it is used.

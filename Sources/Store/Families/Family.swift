@@ -54,6 +54,15 @@ enum Families {
         ).map { AccountID(try $0.string(0)) }
     }
 
+    /// Those of the accounts that are in a family.
+    static func members(among accounts: [AccountID], _ connection: Connection) throws -> Set<AccountID> {
+        guard !accounts.isEmpty else { return [] }
+        let rows = try connection.query(
+            "SELECT account_id FROM family_members WHERE account_id IN (\(SQLValue.places(accounts.count)))",
+            accounts.map(\.rawValue))
+        return Set(try rows.map { AccountID(try $0.string(0)) })
+    }
+
     /// The members who get what an account buys: the others of its family, unless it does not share.
     static func receivers(from accountID: AccountID, _ connection: Connection) throws -> [AccountID] {
         try connection.query(

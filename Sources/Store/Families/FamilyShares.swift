@@ -59,6 +59,17 @@ enum FamilyShares {
         ).map(share)
     }
 
+    /// Those of the purchases that are shared now.
+    static func shared(among sources: [TransactionID], _ connection: Connection) throws -> Set<TransactionID> {
+        guard !sources.isEmpty else { return [] }
+        let rows = try connection.query(
+            """
+            SELECT DISTINCT source_id FROM family_shares
+            WHERE ended_at IS NULL AND source_id IN (\(SQLValue.places(sources.count)))
+            """, sources.map(\.rawValue))
+        return Set(try rows.map { TransactionID(rawValue: try $0.int64(0)) })
+    }
+
     /// The shares that an account received, in an app or in all, in the order of the first transactions.
     private static func received(
         by accountID: AccountID, in bundleID: BundleID?, _ connection: Connection
@@ -104,12 +115,12 @@ enum FamilyShares {
     /// Gives a new purchase or period to each member who does not have it yet.
     /// - Parameter date: when it was bought or charged.
     static func share(
-        _ source: Transaction, at date: Int64, _ ids: TransactionIDs, _ connection: Connection
+        _ source: Transaction, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
         // Getting a product again that is owned once gives the members nothing new.
         guard !source.kind.isOwnedOnce || source.transactionID == source.originalTransactionID else { return }
         for receiver in try Families.receivers(from: source.accountID, connection) {
-            try begin(source, with: receiver, at: date, ids, connection)
+            try begin(source, with: receiver, at: date, recorder, connection)
         }
     }
 
@@ -119,7 +130,7 @@ enum FamilyShares {
     ///   - receiver: the only member who gets it; nil for all.
     ///   - isShareable: whether the catalog lets a family share a product.
     static func complete(
-        from accountID: AccountID, to receiver: AccountID? = nil, at date: Int64, _ ids: TransactionIDs,
+        from accountID: AccountID, to receiver: AccountID? = nil, at date: Int64, _ recorder: Recorder,
         _ connection: Connection,
         isShareable: (BundleID, ProductID) -> Bool
     ) throws {
@@ -129,7 +140,7 @@ enum FamilyShares {
         guard !receivers.isEmpty else { return }
         for source in try Transactions.shareable(of: accountID, at: date, limit: mostShared, connection)
         where isShareable(source.bundleID, source.productID) {
-            for receiver in receivers { try begin(source, with: receiver, at: date, ids, connection) }
+            for receiver in receivers { try begin(source, with: receiver, at: date, recorder, connection) }
         }
     }
 
@@ -137,12 +148,12 @@ enum FamilyShares {
     private static let mostShared = 500
 
     private static func begin(
-        _ source: Transaction, with accountID: AccountID, at date: Int64, _ ids: TransactionIDs,
+        _ source: Transaction, with accountID: AccountID, at date: Int64, _ recorder: Recorder,
         _ connection: Connection
     ) throws {
         let known = try find(of: source.originalTransactionID, with: accountID, connection)
-        if let known, known.endedAt == nil { return try pass(source, to: known, at: date, ids, connection) }
-        let id = ids.next()
+        if let known, known.endedAt == nil { return try pass(source, to: known, at: date, recorder, connection) }
+        let id = recorder.next()
         var share = FamilyShare(
             originalTransactionID: id, accountID: accountID, bundleID: source.bundleID,
             sourceID: source.originalTransactionID, purchaserID: source.accountID,
@@ -157,17 +168,20 @@ enum FamilyShares {
                 )
             }
         }
-        try source.shared(by: share, as: id, lineItemID: ids.next(), at: date).insert(connection)
+        let copy = source.shared(by: share, as: id, lineItemID: recorder.next(), at: date)
+        try copy.insert(connection)
         try save(share, connection)
-        guard source.kind == .autoRenewableSubscription else { return }
+        guard source.kind == .autoRenewableSubscription,
+            let purchasers = try Subscriptions.find(source.originalTransactionID, connection)
+        else { return }
         let news = SubscriptionNews(
             type: .subscribed, subtype: known == nil ? .initialBuy : .resubscribe, date: date, transactionID: id)
-        try SubscriptionFeed.add([news], of: share.originalTransactionID, numbers: ids, connection)
+        try SubscriptionFeed.add([news], of: purchasers.shared(by: share, copy), period: copy, recorder, connection)
     }
 
     /// Gives a member with a share the purchaser's next period, unless the member has it.
     private static func pass(
-        _ source: Transaction, to share: FamilyShare, at date: Int64, _ ids: TransactionIDs, _ connection: Connection
+        _ source: Transaction, to share: FamilyShare, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
         let known = try Transactions.shared(from: source.transactionID, with: share.accountID, connection)
         // A member who left and joined again has a revoked one.
@@ -176,21 +190,21 @@ enum FamilyShares {
         let current = try Transactions.find(share.transactionID, connection)?.sharedFrom
         guard current.map({ $0 < source.transactionID }) ?? true else { return }
         var share = share
-        share.transactionID = ids.next()
-        try source.shared(by: share, as: share.transactionID, lineItemID: ids.next(), at: date).insert(connection)
+        share.transactionID = recorder.next()
+        try source.shared(by: share, as: share.transactionID, lineItemID: recorder.next(), at: date).insert(connection)
         try save(share, connection)
     }
 
     /// Carries a change of the purchaser's subscription to the members who share it: the new period, and the news.
     static func follow(
-        _ subscription: Subscription, _ news: [SubscriptionNews], _ ids: TransactionIDs, _ connection: Connection
+        _ subscription: Subscription, _ news: [SubscriptionNews], _ recorder: Recorder, _ connection: Connection
     ) throws {
         let shares = try active(of: subscription.originalTransactionID, connection)
         guard !shares.isEmpty, let date = news.last?.date,
             let period = try Transactions.find(subscription.transactionID, connection)
         else { return }
         for share in shares {
-            try pass(period, to: share, at: date, ids, connection)
+            try pass(period, to: share, at: date, recorder, connection)
             let told = try news.compactMap { item -> SubscriptionNews? in
                 guard let (type, subtype) = item.forMembers,
                     let copy = try Transactions.shared(from: item.transactionID, with: share.accountID, connection)
@@ -198,7 +212,11 @@ enum FamilyShares {
                 return SubscriptionNews(
                     type: type, subtype: subtype, date: item.date, transactionID: copy.transactionID)
             }
-            try SubscriptionFeed.add(told, of: share.originalTransactionID, numbers: ids, connection)
+            guard !told.isEmpty, let current = try find(share.originalTransactionID, connection),
+                let last = try Transactions.find(current.transactionID, connection)
+            else { continue }
+            try SubscriptionFeed.add(
+                told, of: subscription.shared(by: current, last), period: last, recorder, connection)
         }
     }
 
@@ -206,16 +224,16 @@ enum FamilyShares {
 
     /// Ends the shares of a purchase, because the purchaser has a plan now that may not be shared.
     static func end(
-        of sourceID: TransactionID, at date: Int64, _ ids: TransactionIDs, _ connection: Connection
+        of sourceID: TransactionID, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
-        for share in try active(of: sourceID, connection) { try end(share, at: date, ids, connection) }
+        for share in try active(of: sourceID, connection) { try end(share, at: date, recorder, connection) }
     }
 
     /// Ends the shares that an account gave, and those that it received.
     /// - Parameter isLeaving: whether the account leaves the family; false when it stops sharing, and keeps what it
     ///   received.
     static func end(
-        with accountID: AccountID, isLeaving: Bool, at date: Int64, _ ids: TransactionIDs, _ connection: Connection
+        with accountID: AccountID, isLeaving: Bool, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
         let shares = try connection.query(
             """
@@ -224,12 +242,12 @@ enum FamilyShares {
             ORDER BY original_transaction_id
             """, [accountID.rawValue, isLeaving ? accountID.rawValue : nil]
         ).map(share)
-        for share in shares { try end(share, at: date, ids, connection) }
+        for share in shares { try end(share, at: date, recorder, connection) }
     }
 
     /// Ends a share. The member's transactions that are not over are revoked.
     private static func end(
-        _ share: FamilyShare, at date: Int64, _ ids: TransactionIDs, _ connection: Connection
+        _ share: FamilyShare, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
         let subscription = try Subscriptions.find(share.sourceID, connection)
         // A period whose renewal is overdue is not current, but its grace period may be.
@@ -240,9 +258,11 @@ enum FamilyShares {
         guard !isOver else { return }
         let revoked = try Transactions.revokeShared(share, at: date, connection)
         for transaction in revoked { try Revocations.insert(transaction, connection) }
-        guard subscription != nil, !revoked.isEmpty else { return }
+        guard let subscription, !revoked.isEmpty,
+            let last = try Transactions.find(share.transactionID, connection)
+        else { return }
         let news = SubscriptionNews(type: .revoked, date: date, transactionID: share.transactionID)
-        try SubscriptionFeed.add([news], of: share.originalTransactionID, numbers: ids, connection)
+        try SubscriptionFeed.add([news], of: subscription.shared(by: ended, last), period: last, recorder, connection)
     }
 
     /// Revokes the members' transactions of a refunded one.
@@ -287,9 +307,9 @@ enum FamilyShares {
 
     /// Ends what an account shares, and deletes what it received, when its history is cleared.
     static func clear(
-        of accountID: AccountID, at date: Int64, _ ids: TransactionIDs, _ connection: Connection
+        of accountID: AccountID, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
-        try end(with: accountID, isLeaving: false, at: date, ids, connection)
+        try end(with: accountID, isLeaving: false, at: date, recorder, connection)
         for share in try received(by: accountID, in: nil, connection) { try delete(share, connection) }
     }
 
@@ -315,6 +335,7 @@ extension Transaction {
         shared.applicationUsername = nil
         shared.idempotencyKey = nil
         shared.namedOffer = nil
+        if offer == nil { shared.offerTerms = nil }
         // A shared subscription arrives on the member's devices. A non-consumable is restored there.
         shared.finishedAt = kind == .autoRenewableSubscription ? nil : date
         shared.refunded = 0
@@ -328,7 +349,7 @@ extension SubscriptionNews {
     /// purchaser only.
     fileprivate var forMembers: (Kind, Subtype?)? {
         switch type {
-        case .priceIncrease, .refundDeclined: nil
+        case .priceIncrease, .refundDeclined, .massExtension: nil
         case .refund: (.revoked, nil)
         case .offerRedeemed: subtype.map { (.renewalPreference, $0) }
         case .subscribed, .renewalPreference, .renewalStatus, .renewed, .failedToRenew, .gracePeriodExpired, .expired,

@@ -26,7 +26,7 @@ extension Store {
     public func addToFamily(of member: Account, _ account: Account) async throws -> Family {
         try await settle(family(of: member))
         try await settleSubscriptions(of: account.accountID)
-        let (now, ids, catalog) = (clock.milliseconds, ids, catalog.value)
+        let (now, recorder, catalog) = (clock.milliseconds, recorder, catalog.value)
         let family = try await database.write { connection in
             let before = try Self.found(member, connection)
             guard before.members.count <= Family.mostOthers else {
@@ -40,7 +40,7 @@ extension Store {
             for each in after.members {
                 try FamilyShares.complete(
                     from: each.accountID, to: each.accountID == account.accountID ? nil : account.accountID, at: now,
-                    ids, connection, isShareable: catalog.isShareable)
+                    recorder, connection, isShareable: catalog.isShareable)
             }
             return after
         }
@@ -55,13 +55,13 @@ extension Store {
     ///   ``DatabaseError``.
     public func removeFromFamily(_ account: Account) async throws -> Family {
         try await settle(family(of: account))
-        let (now, ids) = (clock.milliseconds, ids)
+        let (now, recorder) = (clock.milliseconds, recorder)
         let family = try await database.write { connection in
             let before = try Self.found(account, connection)
             guard before.organizerID != account.accountID else {
                 throw StoreError(.wrongState, "The organizer cannot leave the family. Delete the family instead.")
             }
-            try FamilyShares.end(with: account.accountID, isLeaving: true, at: now, ids, connection)
+            try FamilyShares.end(with: account.accountID, isLeaving: true, at: now, recorder, connection)
             try Families.remove(account.accountID, connection)
             var after = before
             after.members.removeAll { $0.accountID == account.accountID }
@@ -77,10 +77,10 @@ extension Store {
     /// - Throws: ``StoreError`` `not_found` when the account is in no family; ``DatabaseError``.
     public func deleteFamily(of member: Account) async throws {
         try await settle(family(of: member))
-        let (now, ids) = (clock.milliseconds, ids)
+        let (now, recorder) = (clock.milliseconds, recorder)
         try await database.write { connection in
             for each in try Self.found(member, connection).members {
-                try FamilyShares.end(with: each.accountID, isLeaving: true, at: now, ids, connection)
+                try FamilyShares.end(with: each.accountID, isLeaving: true, at: now, recorder, connection)
                 try Families.remove(each.accountID, connection)
             }
         }
@@ -94,15 +94,15 @@ extension Store {
     /// - Throws: ``StoreError`` `not_found` when the account is in no family; ``DatabaseError``.
     public func setSharing(_ isOn: Bool, of member: Account) async throws -> Family {
         try await settle(family(of: member))
-        let (now, ids, catalog) = (clock.milliseconds, ids, catalog.value)
+        let (now, recorder, catalog) = (clock.milliseconds, recorder, catalog.value)
         let family = try await database.write { connection in
             _ = try Self.found(member, connection)
             try Families.setSharing(isOn, of: member.accountID, connection)
             if isOn {
                 try FamilyShares.complete(
-                    from: member.accountID, at: now, ids, connection, isShareable: catalog.isShareable)
+                    from: member.accountID, at: now, recorder, connection, isShareable: catalog.isShareable)
             } else {
-                try FamilyShares.end(with: member.accountID, isLeaving: false, at: now, ids, connection)
+                try FamilyShares.end(with: member.accountID, isLeaving: false, at: now, recorder, connection)
             }
             return try Self.found(member, connection)
         }

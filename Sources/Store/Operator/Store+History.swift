@@ -30,9 +30,9 @@ extension Store {
         var cleared = ClearedHistory()
         defer { for subject in [.transactions, .attempts, .offers] as [ChangeTopic.Subject] { changed(subject) } }
         let accountID = account.accountID
-        let (now, ids) = (clock.milliseconds, ids)
+        let (now, recorder) = (clock.milliseconds, recorder)
         let (items, requests) = try await database.write { connection in
-            try FamilyShares.clear(of: accountID, at: now, ids, connection)
+            try FamilyShares.clear(of: accountID, at: now, recorder, connection)
             try Ownership.delete(of: accountID, connection)
             try RestoredTransactions.delete(of: accountID, connection)
             try Promotions.delete(of: accountID, connection)

@@ -54,7 +54,7 @@ extension Store {
         let increase = PriceIncrease(
             accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
             newPrice: Money(milliunits: price, currency: old.currency), askedAt: clock.milliseconds)
-        try await database.write { [ids] connection in
+        try await database.write { [recorder] connection in
             guard
                 try Transactions.hold(
                     productID, account.accountID, bundleID, isOwn: true, now: increase.askedAt, connection)
@@ -65,7 +65,9 @@ extension Store {
                 )
             }
             try PriceIncreases.order(increase, connection)
-            try Self.change(increase, ids, connection) { $0.announceIncrease(needsConsent: true, at: increase.askedAt) }
+            try Self.change(increase, recorder, connection) {
+                $0.announceIncrease(needsConsent: true, at: increase.askedAt)
+            }
         }
         changed(.offers)
         return increase
@@ -97,7 +99,7 @@ extension Store {
     public func withdrawPriceIncrease(
         of productID: ProductID, in bundleID: BundleID, for account: Account
     ) async throws {
-        try await database.write { [ids] connection in
+        try await database.write { [recorder] connection in
             let before = try PriceIncreases.all(of: account.accountID, connection).first {
                 $0.bundleID == bundleID && $0.productID == productID
             }
@@ -107,7 +109,7 @@ extension Store {
                 WHERE account_id = $1 AND bundle_id = $2 AND product_id = $3 AND answer IS NULL
                 """, [account.accountID.rawValue, bundleID.rawValue, productID.rawValue])
             if withdrawn > 0, let before {
-                try Self.change(before, ids, connection) { subscription in
+                try Self.change(before, recorder, connection) { subscription in
                     subscription.withdrawIncrease()
                     return []
                 }
@@ -131,7 +133,7 @@ extension Store {
     public func answerPriceIncrease(_ request: PriceConsentRequest, of account: Account) async throws {
         let now = clock.milliseconds
         let answer: PriceIncrease.Answer = request.accepts ? .accepted : .declined
-        try await database.write { [ids] connection in
+        try await database.write { [recorder] connection in
             let changed = try connection.execute(
                 """
                 UPDATE price_increases SET answer = $6, answered_at = $7
@@ -146,7 +148,7 @@ extension Store {
                 $0.bundleID == request.bundleID && $0.productID == request.productID && $0.newPrice == request.newPrice
             }
             if changed == 1, let known {
-                return try Self.change(known, ids, connection) {
+                return try Self.change(known, recorder, connection) {
                     $0.answerIncrease(agrees: answer == .accepted, at: now)
                 }
             }
@@ -164,14 +166,14 @@ extension Store {
 extension Store {
     /// Changes the subscription that a price increase is about, if the account still has the product.
     private static func change(
-        _ increase: PriceIncrease, _ ids: TransactionIDs, _ connection: Connection,
+        _ increase: PriceIncrease, _ recorder: Recorder, _ connection: Connection,
         _ change: (inout Subscription) -> [SubscriptionNews]
     ) throws {
         let all = try Subscriptions.all(of: increase.accountID, in: increase.bundleID, connection)
         guard let before = all.first(where: { $0.productID == increase.productID }) else { return }
         var after = before
         let news = change(&after)
-        if after != before || !news.isEmpty { try Subscriptions.save(after, news, numbers: ids, connection) }
+        if after != before || !news.isEmpty { try Subscriptions.save(after, news, recorder, connection) }
     }
 }
 
@@ -218,6 +220,13 @@ enum PriceIncreases {
             "SELECT \(columns) FROM price_increases WHERE account_id = $1 ORDER BY bundle_id, product_id LIMIT $2",
             [accountID.rawValue, most]
         ).map { try increase($0) }
+    }
+
+    /// The last increase of the product that a subscription's next renewal buys; nil for none.
+    static func next(of subscription: Subscription, _ connection: Connection) throws -> PriceIncrease? {
+        try all(of: subscription.accountID, connection).first {
+            $0.bundleID == subscription.bundleID && $0.productID == subscription.renewalProductID
+        }
     }
 
     static func newest(_ count: Int, _ connection: Connection) throws -> [PriceIncrease] {

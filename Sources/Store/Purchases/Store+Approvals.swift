@@ -143,7 +143,7 @@ extension Store {
                     sale.introduction = sale.amount.milliunits == 0 ? .trial : .introductory
                 }
             }
-            switch try await authorize(sale.amount, request, account) {
+            switch try await authorize(sale.amount, request, account.accountID) {
             case .declined(let message):
                 return try await settle(
                     idempotencyKey, failure: WireError(code: .paymentDeclined, message: message), waiting)
@@ -174,14 +174,14 @@ extension Store {
         let nothing = Money(milliunits: 0, currency: purchase.amount.currency)
         let held: Transaction?
         do {
-            held = try await database.write { [ids, policy] connection in
+            held = try await database.write { [recorder, policy] connection in
                 guard
                     try Purchase.complete(
                         purchase.idempotencyKey, choice.known.transactionID, nothing, reference: Self.freeReference,
                         waiting, connection)
                 else { throw waiting.error }
                 try WaitingSubscription.delete(purchase.idempotencyKey, connection)
-                try choice.record(at: now, ids: ids, policy: policy, connection)
+                try choice.record(at: now, recorder, policy: policy, connection)
                 return try Transactions.find(choice.known.transactionID, connection)
             }
         } catch is OwnedMeanwhile {
@@ -196,14 +196,14 @@ extension Store {
         _ purchase: Purchase, transaction: Transaction, _ sale: Sale, reference: String, _ waiting: Waiting
     ) async throws -> PurchaseResponse {
         do {
-            try await database.write { [ids] connection in
+            try await database.write { [recorder] connection in
                 guard
                     try Purchase.complete(
                         purchase.idempotencyKey, transaction.transactionID, sale.amount, reference: reference, waiting,
                         connection)
                 else { throw waiting.error }
                 try WaitingSubscription.delete(purchase.idempotencyKey, connection)
-                try Self.insert(transaction, sale, ids, connection)
+                try Self.insert(transaction, sale, recorder, connection)
             }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
             if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }

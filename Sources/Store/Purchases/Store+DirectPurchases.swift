@@ -50,9 +50,9 @@ extension Store {
     /// - Parameter completion: called on a database thread once the purchase is durable, with nil when it could not be
     ///   recorded; ``purchase(_:by:)`` under the same key then throws the reason.
     public func record(_ prepared: PreparedPurchase, completion: @escaping @Sendable (PurchaseResponse?) -> Void) {
-        database.write { [ids] connection in
+        database.write { [recorder] connection in
             try Self.record(
-                prepared.purchase, prepared.transaction, prepared.sale, prepared.request, prepared.account, ids,
+                prepared.purchase, prepared.transaction, prepared.sale, prepared.request, prepared.account, recorder,
                 connection)
         } completion: { [changes, environment] result in
             if case .success = result { changes.record(ChangeTopic(.transactions, environment)) }

@@ -29,13 +29,15 @@ extension Store {
     /// The payment reference of a free purchase.
     static let freeReference = "free"
 
-    func authorize(_ amount: Money, _ request: PurchaseRequest, _ account: Account) async throws -> PaymentDecision {
+    func authorize(
+        _ amount: Money, _ request: PurchaseRequest, _ accountID: AccountID
+    ) async throws -> PaymentDecision {
         // A free purchase needs no authorization.
         guard amount.milliunits > 0 else { return .approved(reference: Self.freeReference) }
         do {
             return try await processor.authorize(
                 PaymentAuthorization(
-                    idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
+                    idempotencyKey: request.idempotencyKey, accountID: accountID, bundleID: request.bundleID,
                     productID: request.productID, amount: amount))
         } catch {
             throw StoreError(.unavailable, "The payment processor cannot be reached. Try again.")
@@ -52,7 +54,7 @@ extension Store {
         guard let answer, answer.response.state == .purchased, answer.usesPayment, answer.amount != amount else {
             return
         }
-        _ = try await authorize(answer.amount, request, account)
+        _ = try await authorize(answer.amount, request, account.accountID)
     }
 
     /// Returns the recorded answer to the request's key.

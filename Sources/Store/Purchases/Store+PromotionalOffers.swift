@@ -82,6 +82,7 @@ extension Store.Sale {
         amount = offer.price
         period = offer.firstPeriod
         namedOffer = chosen.name
+        offerTerms = OfferTerms(offer)
         subscription?.remainingOffer = offer.afterFirstPeriod
         subscription?.endsWithOffer = chosen.offer.endsSubscription
     }

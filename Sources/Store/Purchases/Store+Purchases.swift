@@ -74,6 +74,8 @@ extension Store {
         var lastInGroup: TransactionID?
         /// The promotional, code or win-back offer that was applied; nil for none.
         var namedOffer: NamedOffer?
+        /// How the offer of the first period is paid; nil without an offer.
+        var offerTerms: OfferTerms?
         /// How the sale continues the account's subscription; nil when the product is not one.
         var subscription: SubscriptionTerms?
 
@@ -267,6 +269,7 @@ extension Store {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
             sale.period = introduction.firstPeriod
+            sale.offerTerms = OfferTerms(introduction)
             sale.subscription?.remainingOffer = introduction.afterFirstPeriod
         }
         return .now
@@ -290,7 +293,7 @@ extension Store {
         case .choose(let choice):
             return try await record(choice, request, by: account)
         case .sell(let sale):
-            let decision = try await authorize(sale.amount, request, account)
+            let decision = try await authorize(sale.amount, request, account.accountID)
             let answer: PurchaseAnswer?
             switch decision {
             case .approved(let reference):
@@ -338,8 +341,8 @@ extension Store {
         let transaction = self.transaction(sale, request, account)
         let purchase = Self.purchase(transaction, request, reference: reference)
         do {
-            let answer = try await database.write { [ids] connection in
-                try Self.record(purchase, transaction, sale, request, account, ids, connection)
+            let answer = try await database.write { [recorder] connection in
+                try Self.record(purchase, transaction, sale, request, account, recorder, connection)
             }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
             if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
@@ -362,11 +365,11 @@ extension Store {
     /// Records a paid purchase, unless its key already has an answer.
     static func record(
         _ purchase: Purchase, _ transaction: Transaction, _ sale: Sale, _ request: PurchaseRequest, _ account: Account,
-        _ ids: TransactionIDs, _ connection: Connection
+        _ recorder: Recorder, _ connection: Connection
     ) throws -> PurchaseAnswer {
         guard try purchase.insert(connection) else { return try firstAnswer(request, account, connection) }
         try request.useNonce(connection)
-        try insert(transaction, sale, ids, connection)
+        try insert(transaction, sale, recorder, connection)
         return PurchaseAnswer(purchase, transaction: transaction)
     }
 
@@ -388,14 +391,14 @@ extension Store {
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
             applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,
             revokedAt: nil,
-            revocationReason: nil, namedOffer: sale.namedOffer)
+            revocationReason: nil, namedOffer: sale.namedOffer, offerTerms: sale.offerTerms)
     }
 
     /// Inserts a sale's transaction into the ledger, with the ownership that it creates.
     /// - Throws: ``OwnedMeanwhile`` when, since the sale was planned, the product was bought or refunded, or the
     ///   account subscribed in the same group.
     static func insert(
-        _ transaction: Transaction, _ sale: Sale, _ ids: TransactionIDs, _ connection: Connection
+        _ transaction: Transaction, _ sale: Sale, _ recorder: Recorder, _ connection: Connection
     ) throws {
         if let groupID = transaction.subscriptionGroupID {
             let last = try Transactions.last(
@@ -413,11 +416,11 @@ extension Store {
         try transaction.insert(connection)
         if sale.subscription?.earlier != nil, !sale.product.isShareable {
             try FamilyShares.end(
-                of: transaction.originalTransactionID, at: transaction.purchaseDate, ids, connection)
+                of: transaction.originalTransactionID, at: transaction.purchaseDate, recorder, connection)
         }
-        try sale.subscription?.record(transaction, ids, connection)
+        try sale.subscription?.record(transaction, recorder, connection)
         if sale.product.isShareable {
-            try FamilyShares.share(transaction, at: transaction.purchaseDate, ids, connection)
+            try FamilyShares.share(transaction, at: transaction.purchaseDate, recorder, connection)
         }
     }
 

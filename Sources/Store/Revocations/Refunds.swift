@@ -28,7 +28,7 @@ enum Refunds {
     /// Records the refund of a transaction, unless nothing is left to refund.
     /// - Parameter date: when it is refunded. Of a period, the time after it is unused.
     static func add(
-        _ kind: RefundKind, _ transaction: Transaction, at date: Int64, _ ids: TransactionIDs,
+        _ kind: RefundKind, _ transaction: Transaction, at date: Int64, _ recorder: Recorder,
         _ connection: Connection
     ) throws {
         let share = kind == .whole ? transaction.price : transaction.unusedShare(at: date)
@@ -41,7 +41,7 @@ enum Refunds {
             VALUES ($1, $2, $3, $4, $5, $6, FALSE)
             """,
             [
-                ids.next().rawValue, transaction.transactionID.rawValue, kind.rawValue, amount,
+                recorder.next().rawValue, transaction.transactionID.rawValue, kind.rawValue, amount,
                 transaction.price.currency, date,
             ])
     }
@@ -206,14 +206,14 @@ extension Store {
             let request = PurchaseRequest(
                 idempotencyKey: Refunds.reversalKey(refund.id), bundleID: found.bundleID, productID: found.productID,
                 quantity: 1, applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil)
-            switch try await authorize(refund.amount, request, account) {
+            switch try await authorize(refund.amount, request, account.accountID) {
             case .declined(let message):
                 throw StoreError(.wrongState, "The amount could not be charged again: \(message)")
             case .approved(let made): reference = made
             }
         }
         let now = clock.milliseconds
-        let (ids, paid, catalog) = (ids, reference, catalog.value)
+        let (recorder, paid, catalog) = (recorder, reference, catalog.value)
         let after = try await database.write { connection -> Transaction in
             guard try Refunds.toReverse(of: transactionID, connection)?.id == refund?.id,
                 try Transactions.reinstate(found, connection),
@@ -235,7 +235,7 @@ extension Store {
                 var subscription = try Subscriptions.find(found.originalTransactionID, connection)
             {
                 let news = subscription.refundReversed(transactionID, at: now)
-                try Subscriptions.save(subscription, news, numbers: ids, connection)
+                try Subscriptions.save(subscription, news, recorder, connection)
             }
             if catalog.isShareable(found.bundleID, found.productID) {
                 // Members who joined meanwhile get the purchase, too.
@@ -243,7 +243,7 @@ extension Store {
                     found.kind.isOwnedOnce
                     ? try Transactions.find(found.originalTransactionID, connection) : after
                 if let source, source.expiresDate.map({ $0 > now }) ?? true {
-                    try FamilyShares.share(source, at: now, ids, connection)
+                    try FamilyShares.share(source, at: now, recorder, connection)
                 }
             }
             return after
@@ -257,7 +257,7 @@ extension Store {
     /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is refunded;
     ///   `invalid_request` when it is not a subscription period; ``DatabaseError``.
     public func declineRefund(_ transactionID: TransactionID) async throws {
-        let (now, ids) = (clock.milliseconds, ids)
+        let (now, recorder) = (clock.milliseconds, recorder)
         try await database.write { connection in
             guard let found = try Transactions.find(transactionID, connection) else {
                 throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
@@ -267,7 +267,7 @@ extension Store {
                 throw StoreError(.invalidRequest, "Only the refund of a subscription period can be declined.")
             }
             let news = subscription.refundDeclined(transactionID, at: now)
-            try SubscriptionFeed.add(news, of: subscription, numbers: ids, connection)
+            try SubscriptionFeed.add(news, of: subscription, recorder, connection)
         }
         changed(.transactions)
     }

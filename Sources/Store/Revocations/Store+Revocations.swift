@@ -45,7 +45,7 @@ extension Store {
         let owner = try await database.read { try Transactions.find(transactionID, $0)?.accountID }
         if let owner { try await settleSubscriptions(of: owner) }
         let now = clock.milliseconds
-        let (refunded, payments, isNew) = try await database.write { [ids] connection in
+        let (refunded, payments, isNew) = try await database.write { [recorder] connection in
             guard let found = try Transactions.find(transactionID, connection) else {
                 throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
             }
@@ -61,7 +61,7 @@ extension Store {
             let isNew = try Transactions.revoke(found, at: now, reason: reason, connection)
             if isNew {
                 for transaction in try Transactions.revoked(with: found, connection) {
-                    try Refunds.add(RefundKind(share), transaction, at: now, ids, connection)
+                    try Refunds.add(RefundKind(share), transaction, at: now, recorder, connection)
                     try FamilyShares.revoke(transaction, at: now, connection)
                 }
                 if found.kind.isOwnedOnce { try Ownership.remove(found, connection) }
@@ -70,7 +70,7 @@ extension Store {
                     var subscription = try Subscriptions.find(found.originalTransactionID, connection)
                 {
                     let news = subscription.refunded(found.transactionID, at: now)
-                    try Subscriptions.save(subscription, news, numbers: ids, connection)
+                    try Subscriptions.save(subscription, news, recorder, connection)
                 }
             }
             let transactions = try Transactions.revoked(with: found, connection)

@@ -131,6 +131,7 @@ public enum StoreSchema {
         refunds,
         families,
         offerCodes,
+        snapshots,
     ]
 }
 

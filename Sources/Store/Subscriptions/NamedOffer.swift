@@ -44,6 +44,25 @@ extension NamedOffer {
     var kindColumn: String? { kind == .promotional ? nil : kind.rawValue }
 }
 
+/// How an offer is paid, and how long it lasts.
+public struct OfferTerms: Sendable, Equatable {
+    /// How the offer is paid.
+    public var paymentMode: OfferDescription.PaymentMode
+    /// The length of all its periods together; nil in rows of older versions.
+    public var period: SubscriptionPeriod?
+
+    init(_ offer: OfferDescription) {
+        paymentMode = offer.paymentMode
+        period = SubscriptionPeriod(unit: offer.period.unit, count: offer.period.count * offer.numberOfPeriods)
+    }
+
+    init?(mode: String?, period: String?) {
+        guard let mode = mode.flatMap(OfferDescription.PaymentMode.init(rawValue:)) else { return nil }
+        paymentMode = mode
+        self.period = period.flatMap { SubscriptionPeriod(iso8601: $0) }
+    }
+}
+
 extension CatalogSubscription {
     /// The offer with this name; nil when the product has none. Of several with the same name, the first.
     func offer(_ named: NamedOffer) -> CatalogOffer? {

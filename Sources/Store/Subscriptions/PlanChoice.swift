@@ -12,12 +12,12 @@ struct PlanChoice: Sendable {
     /// Records the choice.
     /// - Throws: ``OwnedMeanwhile`` when the subscription has changed since; ``DatabaseError``.
     func record(
-        at date: Int64, ids: TransactionIDs, policy: RenewalPolicy, _ connection: Connection
+        at date: Int64, _ recorder: Recorder, policy: RenewalPolicy, _ connection: Connection
     ) throws {
         guard var subscription = try Subscriptions.find(known.originalTransactionID, connection), subscription == known
         else { throw OwnedMeanwhile() }
         let news = subscription.choose(productID, offer: offer, at: date, policy: policy)
-        try Subscriptions.save(subscription, news, numbers: ids, connection)
+        try Subscriptions.save(subscription, news, recorder, connection)
     }
 }
 
@@ -37,10 +37,10 @@ extension Store {
             paymentReference: Self.freeReference, createdAt: now, namedOffer: choice.offer,
             storefront: account.storefront)
         do {
-            let answer = try await database.write { [ids, policy] connection in
+            let answer = try await database.write { [recorder, policy] connection in
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
                 try request.useNonce(connection)
-                try choice.record(at: now, ids: ids, policy: policy, connection)
+                try choice.record(at: now, recorder, policy: policy, connection)
                 return PurchaseAnswer(
                     purchase, transaction: try Transactions.find(choice.known.transactionID, connection))
             }

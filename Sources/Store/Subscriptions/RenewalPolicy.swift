@@ -9,16 +9,22 @@ public struct RenewalPolicy: Sendable, Equatable {
     public var retryDays: [Int]
     /// The days after the end of a period until the store gives up. Apple documents 60.
     public var lastRetryDay: Int
+    /// The longest time between two periods, in milliseconds, after which the customer counts as a subscriber since
+    /// the first one: Apple's 60 days, and ten minutes in the sandbox.
+    public var longestGap: Int64
     /// The renewals after which auto-renew goes off, 12 in Apple's sandbox; nil for no limit.
     public var mostRenewals: Int?
 
     /// Creates a policy.
     public init(
-        lead: Int64, retryDays: [Int] = Self.usualRetryDays, lastRetryDay: Int = 60, mostRenewals: Int? = nil
+        lead: Int64, retryDays: [Int] = Self.usualRetryDays, lastRetryDay: Int = 60,
+        longestGap: Int64 = 60 * 86_400_000,
+        mostRenewals: Int? = nil
     ) {
         self.lead = lead
         self.retryDays = retryDays
         self.lastRetryDay = lastRetryDay
+        self.longestGap = longestGap
         self.mostRenewals = mostRenewals
     }
 
@@ -28,7 +34,8 @@ public struct RenewalPolicy: Sendable, Equatable {
     /// The usual policy of an environment: in production the store charges a day early; in the sandbox at the end of
     /// the period, and a subscription renews twelve times.
     public static func usual(_ environment: StoreEnvironment) -> RenewalPolicy {
-        environment == .production ? RenewalPolicy(lead: 86_400_000) : RenewalPolicy(lead: 0, mostRenewals: 12)
+        environment == .production
+            ? RenewalPolicy(lead: 86_400_000) : RenewalPolicy(lead: 0, longestGap: 600_000, mostRenewals: 12)
     }
 
     /// When the store charges the renewal of a period.

@@ -107,7 +107,7 @@ extension Store {
         return try await renewalTerms(of: subscription, at: date).map { terms in
             NextCharge(
                 productID: terms.product.productID,
-                productName: name(of: terms.product.productID, in: subscription.bundleID, for: terms.account),
+                productName: name(of: terms.product.productID, in: subscription.bundleID, terms.storefront),
                 price: terms.amount, date: date, period: terms.period)
         }
     }
@@ -131,7 +131,7 @@ extension Store {
             appName: app?.name, groupID: subscription.groupID,
             groupName: app?.name(of: subscription.groupID, in: storefront) ?? subscription.groupID.rawValue,
             productID: subscription.productID,
-            productName: name(of: subscription.productID, in: subscription.bundleID, for: account),
+            productName: name(of: subscription.productID, in: subscription.bundleID, storefront),
             state: ManagedSubscription.State(subscription.state), expiresDate: subscription.expiresDate,
             gracePeriodExpiresDate: subscription.state == .gracePeriod ? subscription.graceEnds : nil,
             willRenew: subscription.willRenew,
@@ -170,11 +170,8 @@ extension Store {
         return sorted.prefix(Self.mostPlans).map(\.element.choice)
     }
 
-    private func name(of productID: ProductID, in bundleID: BundleID, for account: Account) -> String {
-        guard let app = catalog.value.app(bundleID), let storefront = Storefront.named(account.storefront) else {
-            return productID.rawValue
-        }
-        return app.name(of: productID, in: storefront)
+    private func name(of productID: ProductID, in bundleID: BundleID, _ storefront: Storefront) -> String {
+        catalog.value.app(bundleID)?.name(of: productID, in: storefront) ?? productID.rawValue
     }
 }
 

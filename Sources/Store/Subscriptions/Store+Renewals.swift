@@ -79,7 +79,7 @@ extension Store {
             let request = PurchaseRequest(
                 idempotencyKey: key, bundleID: before.bundleID, productID: terms.product.productID, quantity: 1,
                 applicationUsername: terms.last.applicationUsername, simulatesAskToBuy: false, agreedPrice: nil)
-            switch try await authorize(terms.amount, request, terms.account) {
+            switch try await authorize(terms.amount, request, before.accountID) {
             case .declined(let message):
                 let grace = apps[before.bundleID]?.gracePeriod?.end(
                     after: before.expiresDate, of: terms.subscription.period, at: before.rate,
@@ -94,7 +94,7 @@ extension Store {
 
     /// What a renewal buys, and for how much.
     struct RenewalTerms: Sendable {
-        var account: Account
+        var storefront: Storefront
         var product: CatalogProduct
         var subscription: CatalogSubscription
         var amount: Money
@@ -108,6 +108,8 @@ extension Store {
         var offer: Transaction.Offer?
         /// The promotional, code or win-back offer of the next period; nil for none.
         var namedOffer: NamedOffer?
+        /// How the offer of the next period is paid; nil without an offer.
+        var offerTerms: OfferTerms?
         /// The offer that still waits, for the renewals after the next one; nil for none.
         var nextOffer: NamedOffer?
         /// Whether the subscription ends with the next period, because its offer does not renew.
@@ -120,6 +122,56 @@ extension Store {
         var announcement: PriceIncrease?
         /// Whether a price increase of the catalog that the customer has not answered is void.
         var isIncreaseVoid = false
+
+        /// Decides what the next renewal of a subscription buys.
+        /// - Parameters:
+        ///   - last: the last period.
+        ///   - increase: the last increase of the next product for this account; nil for none.
+        ///   - date: when the renewal is charged.
+        static func make(
+            of subscription: Subscription, after last: Transaction, _ increase: PriceIncrease?,
+            in storefront: Storefront, rate: RenewalRate, _ catalog: Catalog, at date: Int64
+        ) -> Result<RenewalTerms, RenewalObstacle> {
+            let productID = subscription.renewalProductID
+            guard let product = catalog.app(subscription.bundleID)?.product(productID),
+                let offered = product.subscription, offered.groupID == subscription.groupID,
+                let price = product.price(in: storefront)
+            else { return .failure(.notForSale) }
+            var terms = RenewalTerms(
+                storefront: storefront, product: product, subscription: offered, amount: price, last: last,
+                period: offered.period, rate: rate, price: subscription.price)
+            // Another plan than the last one has its own price after the offer.
+            if subscription.renewalProductID != subscription.productID { terms.price = price }
+            let next = subscription.nextOffer
+            let chosen = next.flatMap(offered.offer)
+            // An offer that stacks begins when the introductory offer is over.
+            let waits =
+                chosen?.isStackable == true && next?.kind == .code && last.offer != nil
+                && subscription.remainingOffer != nil && last.productID == productID
+                && last.price.currency == price.currency
+            if let chosen, !waits {
+                let offer = chosen.description(in: storefront)
+                terms.amount = offer.price
+                terms.period = offer.firstPeriod
+                terms.namedOffer = next
+                terms.offerTerms = OfferTerms(offer)
+                terms.remainingOffer = offer.afterFirstPeriod
+                terms.endsWithOffer = chosen.endsSubscription
+            } else if let offer = subscription.remainingOffer, last.productID == productID,
+                last.price.currency == price.currency
+            {
+                terms.amount = last.price
+                terms.period = offer.period
+                terms.offer = last.offer
+                terms.namedOffer = last.namedOffer
+                terms.offerTerms = last.offerTerms
+                terms.nextOffer = waits ? next : nil
+                terms.remainingOffer = offer.afterOnePeriod
+            } else if !terms.setPrice(price, of: subscription, increase, at: date) {
+                return .failure(.priceIncrease)
+            }
+            return .success(terms)
+        }
 
         /// Whether an offer sets the price.
         var hasOffer: Bool { offer != nil || namedOffer != nil }
@@ -140,6 +192,12 @@ extension Store {
             if let increase, !increase.followsCatalog, increase.newPrice.milliunits > target.milliunits {
                 target = increase.newPrice
             }
+            let wasOrdered = increase.map { !$0.followsCatalog } ?? false
+            if self.subscription.preservesPrice, !wasOrdered, agreed.milliunits < catalog.milliunits {
+                (amount, price) = (agreed, agreed)
+                isIncreaseVoid = increase != nil && increase?.answer == nil
+                return true
+            }
             // An answer to another price of the catalog is not wanted any more.
             let isStale = increase.map { $0.followsCatalog && $0.answer == nil && $0.newPrice != target } ?? false
             if let increase, !isStale, increase.newPrice.milliunits > agreed.milliunits,
@@ -158,7 +216,7 @@ extension Store {
             let isSecond = increase.map { date - $0.askedAt < Self.year } ?? false
             let needsConsent = isSecond || product.increaseNeedsConsent(from: amount, to: target, each: period)
             announcement = PriceIncrease(
-                accountID: account.accountID, bundleID: subscription.bundleID, productID: product.productID,
+                accountID: subscription.accountID, bundleID: subscription.bundleID, productID: product.productID,
                 oldPrice: amount, newPrice: target, askedAt: date, answer: needsConsent ? nil : .accepted,
                 answeredAt: needsConsent ? nil : date, followsCatalog: true)
             return true
@@ -176,54 +234,17 @@ extension Store {
     func renewalTerms(
         of subscription: Subscription, at date: Int64
     ) async throws -> Result<RenewalTerms, RenewalObstacle> {
-        let productID = subscription.renewalProductID
         let (account, last, increase) = try await database.read { connection in
             (
                 try Accounts.account(subscription.accountID, connection),
                 try Transactions.find(subscription.transactionID, connection),
-                try PriceIncreases.all(of: subscription.accountID, connection).first {
-                    $0.bundleID == subscription.bundleID && $0.productID == productID
-                }
+                try PriceIncreases.next(of: subscription, connection)
             )
         }
         guard let account, let last else { return .failure(.other) }
-        let storefront = try storefront(of: account)
-        guard let product = catalog.value.app(subscription.bundleID)?.product(productID),
-            let offered = product.subscription, offered.groupID == subscription.groupID,
-            let price = product.price(in: storefront)
-        else { return .failure(.notForSale) }
-        var terms = RenewalTerms(
-            account: account, product: product, subscription: offered, amount: price, last: last,
-            period: offered.period, rate: rate(of: account), price: subscription.price)
-        // Another plan than the last one has its own price after the offer.
-        if subscription.renewalProductID != subscription.productID { terms.price = price }
-        let next = subscription.nextOffer
-        let chosen = next.flatMap(offered.offer)
-        // An offer that stacks begins when the introductory offer is over.
-        let waits =
-            chosen?.isStackable == true && next?.kind == .code && last.offer != nil
-            && subscription.remainingOffer != nil && last.productID == productID
-            && last.price.currency == price.currency
-        if let chosen, !waits {
-            let offer = chosen.description(in: storefront)
-            terms.amount = offer.price
-            terms.period = offer.firstPeriod
-            terms.namedOffer = next
-            terms.remainingOffer = offer.afterFirstPeriod
-            terms.endsWithOffer = chosen.endsSubscription
-        } else if let offer = subscription.remainingOffer, last.productID == productID,
-            last.price.currency == price.currency
-        {
-            terms.amount = last.price
-            terms.period = offer.period
-            terms.offer = last.offer
-            terms.namedOffer = last.namedOffer
-            terms.nextOffer = waits ? next : nil
-            terms.remainingOffer = offer.afterOnePeriod
-        } else if !terms.setPrice(price, of: subscription, increase, at: date) {
-            return .failure(.priceIncrease)
-        }
-        return .success(terms)
+        return RenewalTerms.make(
+            of: subscription, after: last, increase, in: try storefront(of: account), rate: rate(of: account),
+            catalog.value, at: date)
     }
 
     /// The key of the payment of a subscription's next period. It is the same until the subscription changes, so that a
@@ -235,9 +256,12 @@ extension Store {
     /// Records the steps of subscriptions that nobody has changed meanwhile. The others stay due, and their payments
     /// are voided.
     private func record(_ steps: [SubscriptionStep]) async throws {
-        let ids = ids
+        let recorder = recorder
         let unused = try await database.write { connection in
             var unused: [UUID] = []
+            let shared = try FamilyShares.shared(among: steps.map(\.before.originalTransactionID), connection)
+            let members = try Families.members(
+                among: steps.filter(\.isShareable).map(\.before.accountID), connection)
             for step in steps {
                 guard try Subscriptions.find(step.before.originalTransactionID, connection) == step.before,
                     try step.purchase?.insert(connection) ?? true
@@ -247,7 +271,7 @@ extension Store {
                     continue
                 }
                 if step.purchase?.state == .failed, let key = step.key {
-                    try Attempts.insert(ids.next(), of: step.before.accountID, key: key, connection)
+                    try Attempts.insert(recorder.next(), of: step.before.accountID, key: key, connection)
                 }
                 if let increase = step.increase { try PriceIncreases.order(increase, connection) }
                 if step.isIncreaseVoid {
@@ -256,11 +280,13 @@ extension Store {
                 }
                 try step.period?.insert(connection)
                 if let period = step.period, !step.isShareable, period.productID != step.before.productID {
-                    try FamilyShares.end(of: period.originalTransactionID, at: step.date, ids, connection)
+                    try FamilyShares.end(of: period.originalTransactionID, at: step.date, recorder, connection)
                 }
-                try Subscriptions.save(step.after, step.news, numbers: ids, connection)
-                if let period = step.period, step.isShareable {
-                    try FamilyShares.share(period, at: step.date, ids, connection)
+                try Subscriptions.save(
+                    step.after, step.news, period: step.period,
+                    isShared: shared.contains(step.before.originalTransactionID), recorder, connection)
+                if let period = step.period, step.isShareable, members.contains(step.before.accountID) {
+                    try FamilyShares.share(period, at: step.date, recorder, connection)
                 }
             }
             return unused
@@ -303,7 +329,7 @@ private struct SubscriptionStep: Sendable {
             productID: request.productID, quantity: 1, applicationUsername: request.applicationUsername,
             state: .failed, failure: WireError(code: .paymentDeclined, message: message), transactionID: nil,
             amount: terms.amount, paymentReference: nil, createdAt: date,
-            namedOffer: terms.namedOffer, storefront: terms.account.storefront)
+            namedOffer: terms.namedOffer, storefront: terms.storefront.countryCode)
     }
 
     mutating func renew(
@@ -316,13 +342,13 @@ private struct SubscriptionStep: Sendable {
             accountID: before.accountID, transactionID: ids.next(),
             originalTransactionID: before.originalTransactionID, bundleID: before.bundleID,
             productID: terms.product.productID, itemID: terms.product.itemID, kind: terms.product.kind, quantity: 1,
-            price: terms.amount, storefront: terms.account.storefront, purchaseDate: start,
+            price: terms.amount, storefront: terms.storefront.countryCode, purchaseDate: start,
             originalPurchaseDate: before.originalPurchaseDate, expiresDate: end,
             webOrderLineItemID: before.nextLineItemID, subscriptionGroupID: before.groupID,
             offer: terms.offer,
             applicationUsername: terms.last.applicationUsername, idempotencyKey: request.idempotencyKey,
             finishedAt: nil, revokedAt: nil, revocationReason: nil,
-            namedOffer: terms.namedOffer)
+            namedOffer: terms.namedOffer, isRenewal: true, offerTerms: terms.offerTerms)
         self.period = period
         purchase = Store.purchase(period, request, reference: reference)
         purchase?.createdAt = date
@@ -346,6 +372,7 @@ extension Store.Sale {
         period = renewal.period
         introduction = renewal.offer
         namedOffer = renewal.namedOffer
+        offerTerms = renewal.offerTerms
         subscription?.remainingOffer = renewal.remainingOffer
         subscription?.nextOffer = renewal.nextOffer
         subscription?.endsWithOffer = renewal.endsWithOffer

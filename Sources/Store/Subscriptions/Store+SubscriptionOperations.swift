@@ -98,7 +98,8 @@ extension Store {
         public var failed = 0
     }
 
-    /// Extends all active subscriptions of a product, 500 in a transaction. After a crash in between, calling this
+    /// Extends all active subscriptions of a product, 500 in a transaction. Those that cannot be extended have the news
+    /// `RENEWAL_EXTENSION` with `FAILURE`. After a crash in between, calling this
     /// again would extend the first ones twice.
     /// - Throws: ``StoreError`` `invalid_request` for another number of days than 1 to 90; ``DatabaseError``.
     public func extendAll(of productID: ProductID, in bundleID: BundleID, days: Int) async throws -> MassExtension {
@@ -106,7 +107,7 @@ extension Store {
         try await settleSubscriptions()
         var result = MassExtension()
         var last = TransactionID(rawValue: 0)
-        let (ids, policy) = (ids, policy)
+        let (recorder, policy) = (recorder, policy)
         while true {
             let (now, after) = (clock.milliseconds, last)
             let (part, extended) = try await database.write { connection in
@@ -116,10 +117,11 @@ extension Store {
                 for var subscription in part {
                     do {
                         let news = try Self.extend(&subscription, days: days, at: now, policy, connection)
-                        try Subscriptions.save(subscription, news, numbers: ids, connection)
+                        try Subscriptions.save(subscription, news, recorder, connection)
                         extended.append(subscription)
                     } catch is StoreError {
-                        continue
+                        try SubscriptionFeed.add(
+                            [subscription.extensionFailed(at: now)], of: subscription, recorder, connection)
                     }
                 }
                 return (part, extended)

@@ -82,6 +82,18 @@ extension Store {
         try await database.read { try SubscriptionFeed.newest(of: original, limit: min(max(limit, 1), 200), $0) }
     }
 
+    /// Returns the news of all subscriptions in their order: everything that happened, once.
+    ///
+    /// News of several processes, and of transactions that overlap, can become visible a moment after ones with higher
+    /// numbers.
+    /// - Parameters:
+    ///   - number: the number of the last item that the caller knows; 0 for none.
+    ///   - limit: the most items, 1 to 200.
+    /// - Throws: ``DatabaseError``.
+    public func newsFeed(after number: Int64 = 0, limit: Int = 200) async throws -> [SubscriptionFeedItem] {
+        try await database.read { try SubscriptionFeed.page(after: number, limit: min(max(limit, 1), 200), $0) }
+    }
+
     /// Turns auto-renew on or off, as the customer does on Apple's page of subscriptions. Turning it off while a
     /// payment is overdue ends the subscription at once.
     /// - Parameter original: the first transaction of the subscription.
@@ -131,12 +143,12 @@ extension Store {
             @escaping @Sendable (inout Subscription, Int64, RenewalPolicy, Connection) throws -> [SubscriptionNews]
     ) async throws -> Subscription {
         _ = try await found(original)
-        let (now, policy, ids) = (clock.milliseconds, policy, ids)
+        let (now, policy, recorder) = (clock.milliseconds, policy, recorder)
         let changed = try await database.write { connection -> Subscription in
             guard let before = try Subscriptions.find(original, connection) else { throw Self.unknownSubscription }
             var after = before
             let news = try change(&after, now, policy, connection)
-            if after != before || !news.isEmpty { try Subscriptions.save(after, news, numbers: ids, connection) }
+            if after != before || !news.isEmpty { try Subscriptions.save(after, news, recorder, connection) }
             return after
         }
         schedule.add(changed.dueAt)

@@ -72,6 +72,9 @@ public struct Subscription: Sendable, Equatable {
     public internal(set) var priceIncrease: PriceIncreaseStatus?
     /// How long the last period was by the tester's renewal rate.
     public internal(set) var rate: RenewalRate
+    /// When the customer began to subscribe without a longer gap (``RenewalPolicy/longestGap``): Apple's
+    /// `recentSubscriptionStartDate`. Nil for ``originalPurchaseDate``.
+    public internal(set) var recentStartDate: Int64?
     /// Whether the subscription renews by itself: Apple's `autoRenewStatus`.
     public internal(set) var willRenew: Bool
     /// The `web_order_line_item_id` of the next period. The store allocates it when the current period begins.
@@ -141,6 +144,7 @@ extension Subscription {
             } else {
                 (.subscribed, .resubscribe)
             }
+        if period.purchaseDate - expiresDate > policy.longestGap { recentStartDate = period.purchaseDate }
         begin(
             period, expires: expires, rate: rate, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer)
         renewals = kind.0 == .renewed ? renewals + 1 : kind.0 == .subscribed ? 0 : renewals
@@ -224,6 +228,7 @@ extension Subscription {
         remainingOffer: RemainingOffer?, policy: RenewalPolicy
     ) -> [SubscriptionNews] {
         let wasOverdue = state != .active
+        if period.purchaseDate - expiresDate > policy.longestGap { recentStartDate = period.purchaseDate }
         begin(
             period, expires: expires, rate: rate, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer)
         renewals += 1
@@ -325,7 +330,13 @@ extension Subscription {
         _ product: ProductID, offer: NamedOffer?, at date: Int64, policy: RenewalPolicy
     ) -> [SubscriptionNews] {
         var all: [SubscriptionNews] = []
-        if !willRenew { all += turnAutoRenewOn(at: date, policy: policy) ?? [] }
+        if !willRenew {
+            all += turnAutoRenewOn(at: date, policy: policy) ?? []
+        } else if hasRenewedOften(policy) {
+            // The customer wants another renewal, so the sandbox counts anew.
+            renewals = 0
+            dueAt = max(policy.chargeDate(before: expiresDate, at: rate), min(date, expiresDate))
+        }
         guard renewalProductID != product || nextOffer != offer else { return all }
         let isOtherPlan = renewalProductID != product
         renewalProductID = product
@@ -372,6 +383,9 @@ extension Subscription {
         return isExtension ? [news(.extended, nil, date)] : []
     }
 
+    /// An extension of all subscriptions of the product did not extend this one. Nothing else changes.
+    func extensionFailed(at date: Int64) -> SubscriptionNews { news(.massExtension, .failure, date) }
+
     /// The refund of a period was reversed: what it gave until its end holds again. Auto-renew stays off.
     mutating func refundReversed(_ transactionID: TransactionID, at date: Int64) -> [SubscriptionNews] {
         var all = [SubscriptionNews(type: .refundReversed, date: date, transactionID: transactionID)]
@@ -407,8 +421,9 @@ extension Subscription {
             accountID: share.accountID, bundleID: bundleID, groupID: groupID,
             originalTransactionID: share.originalTransactionID, originalPurchaseDate: share.originalPurchaseDate,
             state: state, productID: productID, transactionID: share.transactionID, expiresDate: expiresDate,
-            renewalProductID: renewalProductID, rate: rate, willRenew: willRenew, nextLineItemID: nextLineItemID,
-            renewals: renewals, graceEnds: graceEnds, expirationIntent: expirationIntent, dueAt: dueAt)
+            renewalProductID: renewalProductID, rate: rate, recentStartDate: recentStartDate, willRenew: willRenew,
+            nextLineItemID: nextLineItemID, renewals: renewals, graceEnds: graceEnds,
+            expirationIntent: expirationIntent, dueAt: dueAt)
         shared.purchaserID = accountID
         guard share.endedAt != nil else { return shared }
         // The purchaser's subscription may have gone on without the member.

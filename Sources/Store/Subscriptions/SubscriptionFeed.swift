@@ -3,30 +3,44 @@ import StoreWire
 
 /// The table `subscription_news`: everything that happened to subscriptions, in its order.
 enum SubscriptionFeed {
-    /// - Parameter numbers: creates the news' numbers, which grow.
-    static func add(
-        _ news: [SubscriptionNews], of subscription: Subscription, numbers: TransactionIDs, _ connection: Connection
-    ) throws {
-        try add(news, of: subscription.originalTransactionID, numbers: numbers, connection)
-    }
-
+    /// Writes news with the state of the subscription.
     /// - Parameters:
-    ///   - original: the first transaction of the subscription.
-    ///   - numbers: creates the news' numbers, which grow.
+    ///   - subscription: its state after what happened.
+    ///   - period: the last period, if the caller has it.
     static func add(
-        _ news: [SubscriptionNews], of original: TransactionID, numbers: TransactionIDs, _ connection: Connection
+        _ news: [SubscriptionNews], of subscription: Subscription, period: Transaction? = nil, _ recorder: Recorder,
+        _ connection: Connection
     ) throws {
+        guard let last = news.last else { return }
+        let snapshot = try SubscriptionSnapshot(subscription, period: period, at: last.date, recorder, connection)
         for item in news {
+            let isOfPeriod = item.transactionID == subscription.transactionID
+            let transaction = isOfPeriod ? nil : try Transactions.find(item.transactionID, connection)
             try connection.execute(
                 """
-                INSERT INTO subscription_news (number, original_transaction_id, type, subtype, date, transaction_id)
-                VALUES ($1, $2, $3, $4, $5, $6)
+                INSERT INTO subscription_news (number, original_transaction_id, type, subtype, date, transaction_id,
+                    snapshot)
+                VALUES ($1, $2, $3, $4, $5, $6, $7)
                 """,
                 [
-                    .integer(numbers.next().rawValue), .integer(original.rawValue),
+                    .integer(recorder.next().rawValue), .integer(subscription.originalTransactionID.rawValue),
                     .text(item.type.rawValue), SQLValue(item.subtype?.rawValue), .integer(item.date),
-                    .integer(item.transactionID.rawValue),
+                    .integer(item.transactionID.rawValue), SQLValue(snapshot?.json(transaction)),
                 ] as [SQLValue])
+        }
+    }
+
+    /// The news of all subscriptions after a number, in the order of their numbers.
+    static func page(after number: Int64, limit: Int, _ connection: Connection) throws -> [SubscriptionFeedItem] {
+        try connection.query(
+            """
+            SELECT type, subtype, date, transaction_id, number, original_transaction_id, snapshot
+            FROM subscription_news WHERE number > $1 ORDER BY number LIMIT $2
+            """, [number, limit]
+        ).map { row in
+            SubscriptionFeedItem(
+                number: try row.int64(4), originalTransactionID: TransactionID(rawValue: try row.int64(5)),
+                news: try news(row), snapshot: try row.optionalString(6))
         }
     }
 
@@ -39,14 +53,16 @@ enum SubscriptionFeed {
             SELECT type, subtype, date, transaction_id FROM subscription_news WHERE original_transaction_id = $1
             ORDER BY number DESC LIMIT $2
             """, [original.rawValue, limit]
-        ).map { row in
-            guard let type = SubscriptionNews.Kind(rawValue: try row.string(0)) else {
-                throw StoreError(.internalError, "There is news of a kind that this program does not know.")
-            }
-            return SubscriptionNews(
-                type: type, subtype: try row.optionalString(1).flatMap(SubscriptionNews.Subtype.init(rawValue:)),
-                date: try row.int64(2), transactionID: TransactionID(rawValue: try row.int64(3)))
+        ).map { try news($0) }
+    }
+
+    private static func news(_ row: Row) throws -> SubscriptionNews {
+        guard let type = SubscriptionNews.Kind(rawValue: try row.string(0)) else {
+            throw StoreError(.internalError, "There is news of a kind that this program does not know.")
         }
+        return SubscriptionNews(
+            type: type, subtype: try row.optionalString(1).flatMap(SubscriptionNews.Subtype.init(rawValue:)),
+            date: try row.int64(2), transactionID: TransactionID(rawValue: try row.int64(3)))
     }
 
     /// How often something happened to a subscription since a date.

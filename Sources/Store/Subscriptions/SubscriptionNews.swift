@@ -22,6 +22,8 @@ public struct SubscriptionNews: Sendable, Equatable {
         case offerRedeemed = "OFFER_REDEEMED"
         /// The end of a period was moved to a later date.
         case extended = "RENEWAL_EXTENDED"
+        /// An extension of all subscriptions of a product did not extend this one.
+        case massExtension = "RENEWAL_EXTENSION"
         /// A period was refunded.
         case refund = "REFUND"
         /// A refund was refused.
@@ -56,6 +58,8 @@ public struct SubscriptionNews: Sendable, Equatable {
         case billingRecovery = "BILLING_RECOVERY"
         /// The customer keeps the access in a grace period.
         case gracePeriod = "GRACE_PERIOD"
+        /// The end of the period was not moved.
+        case failure = "FAILURE"
         /// The customer had turned auto-renew off.
         case voluntary = "VOLUNTARY"
         /// The payment was not recovered.
@@ -82,4 +86,18 @@ public struct SubscriptionNews: Sendable, Equatable {
         self.date = date
         self.transactionID = transactionID
     }
+}
+
+/// News in the feed of all subscriptions of a store.
+public struct SubscriptionFeedItem: Sendable, Equatable {
+    /// Grows from one item to the next.
+    public let number: Int64
+    /// The first transaction of the subscription.
+    public let originalTransactionID: TransactionID
+    /// What happened.
+    public let news: SubscriptionNews
+    /// The state when it happened, as JSON: `status`, `transaction` and `renewalInfo`, with the members of Apple's
+    /// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload` that do not depend on the signature. Nil for
+    /// news of older versions.
+    public let snapshot: String?
 }

@@ -52,7 +52,7 @@ struct SubscriptionTerms: Sendable {
 
     /// Records what a sold period changes.
     /// - Throws: ``OwnedMeanwhile`` when the subscription has changed since the sale was planned; ``DatabaseError``.
-    func record(_ period: Transaction, _ ids: TransactionIDs, _ connection: Connection) throws {
+    func record(_ period: Transaction, _ recorder: Recorder, _ connection: Connection) throws {
         guard let end = period.expiresDate else { return }
         guard
             var subscription = try Subscriptions.find(
@@ -67,7 +67,7 @@ struct SubscriptionTerms: Sendable {
             if endsWithOffer { first.endWithPeriod() }
             let news = SubscriptionNews(
                 type: .subscribed, subtype: .initialBuy, date: period.purchaseDate, transactionID: period.transactionID)
-            return try Subscriptions.save(first, [news], numbers: ids, connection)
+            return try Subscriptions.save(first, [news], period: period, recorder, connection)
         }
         guard subscription == known else { throw OwnedMeanwhile() }
         let news = subscription.bought(
@@ -76,10 +76,10 @@ struct SubscriptionTerms: Sendable {
         subscription.price = price
         subscription.nextOffer = nextOffer
         if endsWithOffer { subscription.endWithPeriod() }
-        try Subscriptions.save(subscription, news, numbers: ids, connection)
+        try Subscriptions.save(subscription, news, period: period, recorder, connection)
         for old in replaced {
             guard try Transactions.markUpgraded(old, connection) else { throw OwnedMeanwhile() }
-            try Refunds.add(.upgrade, old, at: period.purchaseDate, ids, connection)
+            try Refunds.add(.upgrade, old, at: period.purchaseDate, recorder, connection)
         }
     }
 }

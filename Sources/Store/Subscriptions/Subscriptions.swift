@@ -8,7 +8,7 @@ enum Subscriptions {
         original_transaction_id, account_id, bundle_id, subscription_group_id, original_purchase_date, state, product_id, \
         transaction_id, expires_date, renewal_product_id, will_renew, next_line_item_id, renewals, offer_periods_left, \
         offer_period_unit, offer_period_count, grace_ends, expiration_intent, due_at, revision, next_offer_id, rate, \
-        price, price_currency, price_increase, next_offer_kind
+        price, price_currency, price_increase, next_offer_kind, recent_start_date
         """
 
     static func find(_ original: TransactionID, _ connection: Connection) throws -> Subscription? {
@@ -87,7 +87,7 @@ enum Subscriptions {
 
     private static let saving = """
         INSERT INTO subscriptions (\(columns))
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
         ON CONFLICT (original_transaction_id) DO UPDATE SET state = excluded.state, product_id = excluded.product_id,
             transaction_id = excluded.transaction_id, expires_date = excluded.expires_date,
             renewal_product_id = excluded.renewal_product_id, will_renew = excluded.will_renew,
@@ -97,13 +97,16 @@ enum Subscriptions {
             expiration_intent = excluded.expiration_intent, due_at = excluded.due_at,
             revision = excluded.revision, next_offer_id = excluded.next_offer_id, rate = excluded.rate,
             price = excluded.price, price_currency = excluded.price_currency, price_increase = excluded.price_increase,
-            next_offer_kind = excluded.next_offer_kind
+            next_offer_kind = excluded.next_offer_kind, recent_start_date = excluded.recent_start_date
         """
 
     /// Writes the subscription, and its news in their order. The members of a family who share it follow.
-    /// - Parameter numbers: creates the news' numbers.
+    /// - Parameters:
+    ///   - period: the last period, if the caller has it.
+    ///   - isShared: whether a member may share it; false saves a query.
     static func save(
-        _ subscription: Subscription, _ news: [SubscriptionNews], numbers: TransactionIDs, _ connection: Connection
+        _ subscription: Subscription, _ news: [SubscriptionNews], period: Transaction? = nil, isShared: Bool = true,
+        _ recorder: Recorder, _ connection: Connection
     ) throws {
         let offer = subscription.remainingOffer
         try connection.execute(
@@ -122,9 +125,10 @@ enum Subscriptions {
                 SQLValue(subscription.nextOffer?.id), .text(subscription.rate.rawValue),
                 SQLValue(subscription.price?.milliunits), SQLValue(subscription.price?.currency),
                 SQLValue(subscription.priceIncrease?.rawValue), SQLValue(subscription.nextOffer?.kindColumn),
+                SQLValue(subscription.recentStartDate),
             ])
-        try SubscriptionFeed.add(news, of: subscription, numbers: numbers, connection)
-        try FamilyShares.follow(subscription, news, numbers, connection)
+        try SubscriptionFeed.add(news, of: subscription, period: period, recorder, connection)
+        if isShared { try FamilyShares.follow(subscription, news, recorder, connection) }
     }
 }
 
@@ -153,7 +157,8 @@ extension Subscription {
             renewalProductID: ProductID(try row.string(9)),
             nextOffer: NamedOffer(id: try row.optionalString(20), kind: try row.optionalString(25)), price: price,
             priceIncrease: try row.optionalString(24).flatMap(PriceIncreaseStatus.init(rawValue:)),
-            rate: RenewalRate(rawValue: try row.string(21)) ?? .real, willRenew: try row.bool(10),
+            rate: RenewalRate(rawValue: try row.string(21)) ?? .real, recentStartDate: try row.optionalInt64(26),
+            willRenew: try row.bool(10),
             nextLineItemID: try row.int64(11), renewals: try row.int(12), remainingOffer: offer,
             graceEnds: try row.optionalInt64(16),
             expirationIntent: try row.optionalInt64(17).flatMap(PendingRenewal.ExpirationIntent.init(rawValue:)),

@@ -59,6 +59,10 @@ public struct Transaction: Sendable, Equatable {
     public var isUpgraded = false
     /// What was given back of ``price``, in milliunits of its currency.
     public var refunded: Int64 = 0
+    /// Whether the subscription's renewal paid this period, and not a purchase of the customer.
+    public var isRenewal = false
+    /// How the period's offer is paid; nil without an offer, and for most offers in rows of older versions.
+    public var offerTerms: OfferTerms?
     /// The purchaser's transaction, if a member of the family bought the product; nil for the account's own.
     public var sharedFrom: TransactionID?
 

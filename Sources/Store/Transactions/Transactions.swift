@@ -517,7 +517,7 @@ extension Transaction {
         account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind, quantity, price, currency, storefront, \
         purchase_date, original_purchase_date, expires_date, web_order_line_item_id, subscription_group_id, offer, \
         application_username, idempotency_key, finished_at, revoked_at, revocation_reason, \
-        promotional_offer_id, is_upgraded, refunded, shared_from, offer_kind
+        promotional_offer_id, is_upgraded, refunded, shared_from, offer_kind, is_renewal, offer_mode, offer_period
         """
 
     init(_ row: Row) throws {
@@ -539,7 +539,8 @@ extension Transaction {
             finishedAt: try row.optionalInt64(19),
             revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21),
             namedOffer: NamedOffer(id: try row.optionalString(22), kind: try row.optionalString(26)),
-            isUpgraded: try row.bool(23), refunded: try row.int64(24),
+            isUpgraded: try row.bool(23), refunded: try row.int64(24), isRenewal: try row.bool(27),
+            offerTerms: OfferTerms(mode: try row.optionalString(28), period: try row.optionalString(29)),
             sharedFrom: try row.optionalInt64(25).map { TransactionID(rawValue: $0) })
     }
 
@@ -547,7 +548,7 @@ extension Transaction {
     private static let insertion = """
         INSERT INTO transactions (\(columns)) VALUES
             ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-            $23, $24, $25, $26, $27)
+            $23, $24, $25, $26, $27, $28, $29, $30)
         """
 
     func insert(_ connection: Connection) throws {
@@ -559,7 +560,8 @@ extension Transaction {
             SQLValue(subscriptionGroupID?.rawValue), SQLValue(offer?.rawValue), SQLValue(applicationUsername),
             SQLValue(idempotencyKey?.text), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
             SQLValue(namedOffer?.id), .boolean(isUpgraded), .integer(refunded), SQLValue(sharedFrom?.rawValue),
-            SQLValue(namedOffer?.kindColumn),
+            SQLValue(namedOffer?.kindColumn), .boolean(isRenewal), SQLValue(offerTerms?.paymentMode.rawValue),
+            SQLValue(offerTerms?.period?.description),
         ]
         try connection.execute(Self.insertion, values)
     }
@@ -568,4 +570,7 @@ extension Transaction {
 extension SQLValue {
     init(_ integer: Int64?) { self = integer.map { .integer($0) } ?? .null }
     init(_ text: String?) { self = text.map { .text($0) } ?? .null }
+
+    /// The places of a list's values in a statement: `$1, $2, $3`.
+    static func places(_ count: Int) -> String { (1...count).map { "$\($0)" }.joined(separator: ", ") }
 }
