@@ -8,6 +8,8 @@ import UnixSignals
 /// The demonstration: a store and a merchant in this process, and the sample apps in other processes.
 struct Demo: Sendable {
     var places: DemoPlaces
+    /// The samples that the steps show.
+    var samples = DemoSample.allCases
     var isOnce: Bool
     /// Whether the apps run on pages in a browser, instead of the steps.
     var showsPages = false
@@ -83,7 +85,7 @@ struct Demo: Sendable {
         }
         do {
             let steps = try DemoSteps(places: places, addresses: addresses, teller: teller)
-            if showsPages { try await steps.prepareForPages() } else { try await steps.run() }
+            if showsPages { try await steps.prepareForPages() } else { try await steps.run(samples) }
             return nil
         } catch {
             return CommandError(known: error)?.detail ?? error.localizedDescription

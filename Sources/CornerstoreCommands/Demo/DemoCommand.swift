@@ -24,6 +24,7 @@ struct DemoCommand: AsyncParsableCommand {
 
               cornerstore demo
               cornerstore demo --once
+              cornerstore demo --sample magazine
               cornerstore demo --web
             """)
 
@@ -31,6 +32,10 @@ struct DemoCommand: AsyncParsableCommand {
     var once = false
     @Flag(help: "Show the apps on pages in a browser, instead of the steps.")
     var web = false
+    @Option(
+        help: ArgumentHelp(
+            "Show the steps of this sample app only. Repeat the option for several.", valueName: "app"))
+    var sample: [DemoSample] = []
     @Option(
         help: ArgumentHelp("Keep all files in this directory instead of a temporary one.", valueName: "dir"),
         completion: .directory)
@@ -43,6 +48,7 @@ struct DemoCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        guard !web || sample.isEmpty else { throw ValidationError("--web shows all sample apps, not --sample.") }
         guard !(once && web) else { throw ValidationError("--web ends with Ctrl-C, not with --once.") }
     }
 
@@ -50,7 +56,10 @@ struct DemoCommand: AsyncParsableCommand {
         let places = try DemoPlaces(data: data, programs: programs)
         let passed: Bool
         do {
-            passed = try await Demo(places: places, isOnce: once, showsPages: web, json: output.json).run()
+            passed = try await Demo(
+                places: places, samples: sample.isEmpty ? DemoSample.allCases : sample, isOnce: once, showsPages: web,
+                json: output.json
+            ).run()
         } catch {
             places.removeWhatIsTemporary()
             throw error

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Store
 import StoreWire
@@ -111,7 +112,7 @@ struct DemoPlaces: Sendable {
 }
 
 /// The sample apps, by the names of their programs.
-enum DemoSample: String, CaseIterable, Sendable {
+enum DemoSample: String, CaseIterable, Sendable, ExpressibleByArgument {
     case monkeyCredits = "monkey-credits"
     case photoFilters = "photo-filters"
     case bookChapters = "book-chapters"

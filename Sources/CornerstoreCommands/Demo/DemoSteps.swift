@@ -38,8 +38,40 @@ struct DemoSteps: Sendable {
         control = ControlClient(base: addresses.control, adminToken: nil)
     }
 
-    func run() async throws {
+    /// Shows the samples, one after the other.
+    /// - Parameter samples: those to show; the order is always the same.
+    func run(_ samples: [DemoSample]) async throws {
         try await storeAnswers()
+        for sample in DemoSample.allCases where samples.contains(sample) {
+            switch sample {
+            case .monkeyCredits: try await sellMonkeyCredits()
+            case .photoFilters:
+                try await buyFilter()
+                try await restoreFilter()
+                try await editVault()
+            case .bookChapters:
+                try await hostChapters()
+                try await downloadThroughTrouble()
+                try await updateChapter()
+            case .serverBooks:
+                try await fillShelf()
+                try await buyIssue()
+                try await sellNewIssue()
+                try await crashBeforeConfirmation()
+                try await sellCredits()
+                try await askTwice()
+            case .crossPromotion:
+                try await findItems()
+                try await showOtherApp()
+                try await buySongs()
+                try await reviewApp()
+            // The last, because it moves the store's clock.
+            case .magazine: try await subscribeForAYear()
+            }
+        }
+    }
+
+    private func sellMonkeyCredits() async throws {
         let before = try await app.balance()
         try await prices(before)
         try await buyFive(before)
@@ -50,24 +82,6 @@ struct DemoSteps: Sendable {
         try await crash(before + 35)
         try await relaunch(before + 35)
         try await oldCopy(before + 40)
-        try await buyFilter()
-        try await restoreFilter()
-        try await editVault()
-        try await hostChapters()
-        try await downloadThroughTrouble()
-        try await updateChapter()
-        try await fillShelf()
-        try await buyIssue()
-        try await sellNewIssue()
-        try await crashBeforeConfirmation()
-        try await sellCredits()
-        try await askTwice()
-        try await findItems()
-        try await showOtherApp()
-        try await buySongs()
-        try await reviewApp()
-        // The last, because they move the store's clock.
-        try await subscribeForAYear()
     }
 
     /// Hosts the content that the apps sell on their pages.
