@@ -1,7 +1,6 @@
 import Foundation
 import StoreReceipts
 import StoreWire
-import Synchronization
 import TestSupport
 import Testing
 
@@ -420,86 +419,6 @@ extension TestStore {
             #expect(try await test.store.offerCodeBatches().map(\.redeemed) == [0])
             #expect(try await test.redeem(code, by: account).productID == "club.monthly")
             #expect(try await test.count("attempts") == 2)
-        }
-    }
-
-    @Test(arguments: Backend.available) func aPaymentOfBeforeACrashIsVoidedByARefusal(_ backend: Backend) async throws {
-        let processor = ScriptedProcessor()
-        try await with(backend, processor: processor) { test async throws in
-            let account = try await test.account()
-            let batch = try await test.customCode("ONCE")
-            // The store authorizes the payment and cannot record it.
-            try await test.store.database.write { try $0.execute("ALTER TABLE subscription_news RENAME TO away") }
-            await #expect(throws: (any Error).self) { try await test.redeem("ONCE", by: account) }
-            try await test.store.database.write { try $0.execute("ALTER TABLE away RENAME TO subscription_news") }
-            #expect(processor.held.count == 1)
-            try await test.store.deactivateOfferCodes(batch.batchID)
-            #expect(try await refusal { try await test.redeem("ONCE", by: account) } == .unknownCode)
-            #expect(processor.held.isEmpty)
-            #expect(try await test.ledger().isEmpty)
-        }
-    }
-
-    @Test(arguments: Backend.available) func theRecordedAmountStaysAuthorized(_ backend: Backend) async throws {
-        let between = Mutex<(@Sendable () async throws -> Void)?>(nil)
-        let processor = ScriptedProcessor { payment in
-            let action = between.withLock { action in
-                defer { action = nil }
-                return action
-            }
-            try await action?()
-            return .approved(reference: "R-\(payment.idempotencyKey)")
-        }
-        try await with(backend, processor: processor) { test async throws in
-            let account = try await test.account()
-            _ = try await test.customCode("TWICE")
-            // While the first redemption is authorized, the price changes and another device redeems the code.
-            let store = test.store
-            between.withLock { action in
-                action = {
-                    store.catalog.replace(
-                        with: try OfferCatalog.catalog {
-                            $0.replacing("displayPrice: 2.99, subs", with: "displayPrice: 1.49, subs")
-                        })
-                    _ = try await store.redeem(
-                        CodeRedemptionRequest(bundleID: TestStore.bundleID, code: "TWICE"), by: account)
-                }
-            }
-            try await test.redeem("TWICE", by: account)
-            #expect(try await test.ledger().map(\.price.milliunits) == [1490])
-            #expect(Array(processor.held.values) == [1490])
-        }
-    }
-
-    @Test func aCodeAfterTheSandboxsLastRenewalStillCounts() async throws {
-        try await with(.sqlite) { test async throws in
-            let account = try await test.account()
-            _ = try await test.customCode("MORE")
-            try await test.buy("club.monthly", by: account)
-            try await advance(test, times: 12)
-            try await test.redeem("MORE", by: account)
-            try await advance(test, times: 3)
-            let prices = try await test.ledger().map(\.price.milliunits)
-            #expect(prices.count == 16 && Array(prices.suffix(4)) == [5990, 2990, 2990, 5990])
-        }
-    }
-
-    @Test(arguments: Backend.available) func buyingAnOverdueRenewalCostsWhatTheCodeSays(_ backend: Backend) async throws
-    {
-        try await with(backend) { test async throws in
-            let account = try await test.account()
-            _ = try await test.customCode("HALF")
-            try await test.buy("club.monthly", by: account)
-            try await advance(test, times: 2)
-            try await test.redeem("HALF", by: account)
-            try await test.store.payments.setRule(
-                DeclineRule(ruleID: "no", accountID: nil, productID: nil, minimumAmount: nil, remaining: nil))
-            try await advance(test)
-            try await test.store.payments.removeRules()
-            try await test.buy("club.monthly", by: account)
-            try await advance(test, times: 2)
-            #expect(try await test.ledger().map(\.price.milliunits) == [990, 990, 5990, 2990, 2990, 5990])
-            #expect(try await test.words(of: account).contains("DID_RENEW/BILLING_RECOVERY"))
         }
     }
 

@@ -48,7 +48,7 @@ struct DemoCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !web || sample.isEmpty else { throw ValidationError("--web shows all sample apps, not --sample.") }
+        guard !web || sample.isEmpty else { throw ValidationError("--web shows all sample apps; leave out --sample.") }
         guard !(once && web) else { throw ValidationError("--web ends with Ctrl-C, not with --once.") }
     }
 

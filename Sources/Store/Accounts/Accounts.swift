@@ -196,18 +196,11 @@ public struct Accounts: Sendable {
         let unique = Set(accounts).map(\.rawValue)
         guard !unique.isEmpty else { return [:] }
         return try await database.read { connection in
-            // One statement serves all portions: the last one repeats its last identifier.
-            let portion = 50
-            let places = (1...portion).map { "$\($0)" }.joined(separator: ", ")
-            var found: [AccountID: String] = [:]
-            for start in stride(from: 0, to: unique.count, by: portion) {
-                let values = (start..<start + portion).map { unique[min($0, unique.count - 1)] }
-                for row in try connection.query(
-                    "SELECT account_id, email FROM accounts WHERE account_id IN (\(places))", values)
-                {
-                    found[AccountID(try row.string(0))] = try row.string(1)
-                }
+            let rows = try connection.query(portionsOf: unique) { places in
+                "SELECT account_id, email FROM accounts WHERE account_id IN (\(places))"
             }
+            var found: [AccountID: String] = [:]
+            for row in rows { found[AccountID(try row.string(0))] = try row.string(1) }
             return found
         }
     }

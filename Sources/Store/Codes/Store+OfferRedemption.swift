@@ -29,14 +29,17 @@ extension Store {
     func redeem(
         _ found: FoundOfferCode, in app: CatalogApp, by account: Account
     ) async throws -> TransactionDescription {
-        var unused: [CodePayment] = []
+        var payments: [CodePayment] = []
         do {
-            let transaction = try await redeem(found, in: app, by: account, unused: &unused)
-            let failure = StoreError(.alreadySubscribed, "Another request of the account took its place.")
-            for payment in unused { await abandon(payment, by: account, failure) }
+            let transaction = try await redeem(found, in: app, by: account, payments: &payments)
+            for payment in payments { try await close(payment, found, by: account, refusal: nil) }
             return transaction
-        } catch {
-            for payment in unused { await abandon(payment, by: account, error) }
+        } catch let error as StoreError {
+            // A repeated request goes on with the last payment when the processor or the database could not be reached.
+            if error.code == .unavailable { _ = payments.popLast() }
+            for payment in payments {
+                try? await close(payment, found, by: account, refusal: error)
+            }
             // Another request of the account may have redeemed the code after this one looked for that.
             if let earlier = try? await redeemed(found, by: account) { return earlier }
             throw error
@@ -51,17 +54,17 @@ extension Store {
         var amount: Money?
     }
 
-    /// - Parameter unused: the payments under keys for which nothing is recorded.
+    /// - Parameter payments: the payments that this redemption may have authorized and does not use.
     private func redeem(
-        _ found: FoundOfferCode, in app: CatalogApp, by account: Account, unused: inout [CodePayment]
+        _ found: FoundOfferCode, in app: CatalogApp, by account: Account, payments: inout [CodePayment]
     ) async throws -> TransactionDescription {
         // A retry happens only when the account buys or redeems something else at the same moment.
         for _ in 0..<4 {
-            if let earlier = try await redeemed(found, by: account) { return earlier }
             let request = try await request(for: found, account)
-            if unused.last?.request.idempotencyKey != request.idempotencyKey {
-                unused.append(CodePayment(request: request))
+            if payments.last?.request.idempotencyKey != request.idempotencyKey {
+                payments.append(CodePayment(request: request))
             }
+            if let earlier = try await redeemed(found, by: account) { return earlier }
             let batch = try await redeemable(found)
             guard account.paymentsAllowed, !account.asksToBuy else {
                 throw StoreError(
@@ -74,45 +77,42 @@ extension Store {
             case .wait: throw StoreError(.internalError, "The redemption of a code asked for approval.")
             case .refuse(let failure, _): throw Self.error(failure)
             case .choose(let choice):
-                guard let held = try await redeem(found, choice, by: account) else { continue }
-                unused.removeLast()
-                await processor.void(request.idempotencyKey)
-                return held
+                if let held = try await redeem(found, choice, by: account) { return held }
             case .sell(let sale):
-                unused[unused.count - 1].amount = sale.amount
+                payments[payments.count - 1].amount = sale.amount
                 guard let sold = try await redeem(found, sale, request, by: account) else { continue }
-                unused.removeLast()
+                payments.removeLast()
                 return sold
             }
         }
         throw StoreError(.unavailable, "The same subscription is being bought by this account right now. Try again.")
     }
 
-    /// Voids a payment that is authorized for nothing, and records its key as refused, so that it is not used again. If
-    /// another request of the same redemption has paid with the key, the amount that it recorded is authorized again.
-    private func abandon(_ payment: CodePayment, by account: Account, _ error: any Error) async {
-        guard let error = error as? StoreError, error.code != .unavailable,
-            let currency = try? storefront(of: account).currency
-        else { return }
-        let failure = WireError(code: error.code, message: error.detail)
-        let amount = payment.amount ?? Money(milliunits: 0, currency: currency)
-        do {
-            let answer = try await record(payment.request, by: account, .failed, failure: failure, amount: amount)
-            if answer?.usesPayment == false { await processor.void(payment.request.idempotencyKey) }
-        } catch let error as StoreError where error.code == .idempotencyKeyReused {
-            await restore(payment, by: account)
-        } catch {}
-    }
-
-    /// Authorizes the amount again that another request of the same redemption has recorded under the key, if this one
-    /// authorized another amount.
-    private func restore(_ payment: CodePayment, by account: Account) async {
+    /// Voids a payment that is authorized for nothing. If another request of the same redemption has paid with the
+    /// key, the amount that it recorded is authorized again, in case this one authorized another.
+    /// - Parameter refusal: why the redemption failed; the key is then recorded as refused, and not used again. Nil
+    ///   when the code is redeemed, so that no other request can use the key.
+    /// - Throws: ``StoreError`` `unavailable`; ``DatabaseError``.
+    private func close(
+        _ payment: CodePayment, _ found: FoundOfferCode, by account: Account, refusal: StoreError?
+    ) async throws {
         let key = payment.request.idempotencyKey
-        guard let authorized = payment.amount,
-            let paid = try? await database.read({ try Purchase.find(key, $0) }),
-            paid.state == .purchased, paid.usesPayment, paid.amount != authorized
-        else { return }
-        _ = try? await authorize(paid.amount, payment.request, account.accountID)
+        if let refusal {
+            let amount = Money(milliunits: 0, currency: try storefront(of: account).currency)
+            do {
+                try await record(
+                    payment.request, by: account, .failed,
+                    failure: WireError(code: refusal.code, message: refusal.detail),
+                    amount: payment.amount ?? amount, named: found.batch.named)
+                changed(.attempts)
+            } catch let error as StoreError where error.code == .idempotencyKeyReused {}
+        }
+        guard let paid = try await database.read({ try Purchase.find(key, $0) }), paid.usesPayment else {
+            return await processor.void(key)
+        }
+        if paid.amount != payment.amount {
+            _ = try await authorize(paid.amount, payment.request, account.accountID)
+        }
     }
 
     /// Why a purchase with a code fails. The offer was found, so a missing one left the catalog meanwhile.
@@ -160,7 +160,7 @@ extension Store {
     private func request(for found: FoundOfferCode, _ account: Account) async throws -> PurchaseRequest {
         let batch = found.batch
         let group = catalog.value.app(batch.bundleID)?.product(batch.productID)?.subscription?.groupID
-        let (key, username) = try await database.read { connection in
+        let (keys, username) = try await database.read { connection in
             let known = try group.flatMap {
                 try Subscriptions.find(of: account.accountID, in: batch.bundleID, group: $0, connection)
             }
@@ -169,22 +169,26 @@ extension Store {
             }
             return (try Self.redemptionKey(found, account.accountID, connection), username)
         }
+        // The store may have stopped before it voided the last payment that failed.
+        if let failed = keys.failed { await processor.void(failed) }
         return PurchaseRequest(
-            idempotencyKey: key, bundleID: batch.bundleID, productID: batch.productID, quantity: 1,
+            idempotencyKey: keys.next, bundleID: batch.bundleID, productID: batch.productID, quantity: 1,
             applicationUsername: username, simulatesAskToBuy: false, agreedPrice: nil)
     }
 
-    /// The key of the payment. It depends only on the account, the code and the payments that failed, so that a
-    /// repeated redemption charges once.
+    /// The key of the payment, and the key of the last payment that failed; nil for none. The key depends only on the
+    /// account, the code and the payments that failed, so that a repeated redemption charges once.
     private static func redemptionKey(
         _ found: FoundOfferCode, _ accountID: AccountID, _ connection: Connection
-    ) throws -> UUID {
+    ) throws -> (next: UUID, failed: UUID?) {
         let name = "\(found.batch.batchID) \(found.code) \(accountID)".utf8.map { Int64($0) }
+        var failed: UUID?
         for failures in 0..<mostKeyedFailures {
             let key = PaymentKey.derived(from: name + [-1, Int64(failures)])
-            guard try Purchase.find(key, connection)?.state == .failed else { return key }
+            guard try Purchase.find(key, connection)?.state == .failed else { return (key, failed) }
+            failed = key
         }
-        return UUID()
+        return (UUID(), failed)
     }
 
     /// The failed payments of one code after which keys are random.
@@ -225,7 +229,8 @@ extension Store {
             // Another request of the same redemption may have been paid.
             if let earlier = try await redeemed(found, by: account) { return earlier }
             let failure = WireError(code: .paymentDeclined, message: message)
-            try await record(request, by: account, .failed, failure: failure, amount: sale.amount)
+            try await record(
+                request, by: account, .failed, failure: failure, amount: sale.amount, named: found.batch.named)
             // An earlier request may have authorized another amount.
             await processor.void(request.idempotencyKey)
             changed(.attempts)

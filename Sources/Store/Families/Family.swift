@@ -56,10 +56,9 @@ enum Families {
 
     /// Those of the accounts that are in a family.
     static func members(among accounts: [AccountID], _ connection: Connection) throws -> Set<AccountID> {
-        guard !accounts.isEmpty else { return [] }
-        let rows = try connection.query(
-            "SELECT account_id FROM family_members WHERE account_id IN (\(SQLValue.places(accounts.count)))",
-            accounts.map(\.rawValue))
+        let rows = try connection.query(portionsOf: accounts.map(\.rawValue)) { places in
+            "SELECT account_id FROM family_members WHERE account_id IN (\(places))"
+        }
         return Set(try rows.map { AccountID(try $0.string(0)) })
     }
 

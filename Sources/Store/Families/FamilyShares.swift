@@ -61,12 +61,9 @@ enum FamilyShares {
 
     /// Those of the purchases that are shared now.
     static func shared(among sources: [TransactionID], _ connection: Connection) throws -> Set<TransactionID> {
-        guard !sources.isEmpty else { return [] }
-        let rows = try connection.query(
-            """
-            SELECT DISTINCT source_id FROM family_shares
-            WHERE ended_at IS NULL AND source_id IN (\(SQLValue.places(sources.count)))
-            """, sources.map(\.rawValue))
+        let rows = try connection.query(portionsOf: sources.map(\.rawValue)) { places in
+            "SELECT source_id FROM family_shares WHERE ended_at IS NULL AND source_id IN (\(places))"
+        }
         return Set(try rows.map { TransactionID(rawValue: try $0.int64(0)) })
     }
 
@@ -168,7 +165,8 @@ enum FamilyShares {
                 )
             }
         }
-        let copy = source.shared(by: share, as: id, lineItemID: recorder.next(), at: date)
+        var copy = source.shared(by: share, as: id, lineItemID: recorder.next(), at: date)
+        copy.isRenewal = false
         try copy.insert(connection)
         try save(share, connection)
         guard source.kind == .autoRenewableSubscription,
@@ -345,8 +343,8 @@ extension Transaction {
 }
 
 extension SubscriptionNews {
-    /// What members are told of the purchaser's news; nil for nothing. Prices, offers and declined refunds concern the
-    /// purchaser only.
+    /// What members are told of the purchaser's news; nil for nothing. Prices, offers, declined refunds and extensions
+    /// that failed concern the purchaser only.
     fileprivate var forMembers: (Kind, Subtype?)? {
         switch type {
         case .priceIncrease, .refundDeclined, .massExtension: nil

@@ -43,9 +43,15 @@ extension Store {
     ) async throws -> PriceIncrease {
         try checkSold(productID, in: bundleID, to: account)
         let storefront = try storefront(of: account)
-        guard let product = catalog.value.app(bundleID)?.product(productID), let old = product.price(in: storefront),
-            product.kind == .autoRenewableSubscription
+        guard let product = catalog.value.app(bundleID)?.product(productID), var old = product.price(in: storefront),
+            let plan = product.subscription
         else { throw StoreError(.invalidRequest, "Only an auto-renewable subscription's price can be increased.") }
+        if plan.preservesPrice {
+            let kept = try await database.read {
+                try Subscriptions.find(of: account.accountID, in: bundleID, group: plan.groupID, $0)?.price
+            }
+            if let kept, kept.currency == old.currency { old.milliunits = min(old.milliunits, kept.milliunits) }
+        }
         guard price > old.milliunits, price <= Money.largest else {
             throw StoreError(
                 .invalidRequest, "The new price must be above \(old.decimal) \(old.currency) and at most a million.")

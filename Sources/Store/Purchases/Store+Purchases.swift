@@ -255,12 +255,17 @@ extension Store {
         }
         terms.price = sale.product.price(in: storefront)
         sale.subscription = terms
-        // Buying the product of an overdue renewal pays the renewal, with its offer.
-        if promoted == nil, let known, known.isOverdue, known.productID == productID,
-            known.renewalProductID == productID,
-            case .success(let renewal) = try await renewalTerms(of: known, at: now), renewal.hasOffer
+        // Buying the product of an overdue renewal pays the renewal, with its offer or the price that it keeps. The
+        // customer has agreed to the product's price at most. An offer that costs more comes later.
+        if promoted == nil, let known, terms.paysRenewal, known.renewalProductID == productID,
+            case .success(let renewal) = try await renewalTerms(of: known, at: now),
+            renewal.hasOffer || subscription.preservesPrice
         {
-            sale.apply(renewal)
+            if renewal.amount.milliunits <= sale.unitPrice.milliunits {
+                sale.apply(renewal)
+            } else {
+                sale.subscription?.nextOffer = known.nextOffer
+            }
         }
         // An account can use one introductory offer in each group.
         if earlier.isEmpty, promoted?.stacks ?? true,
@@ -310,14 +315,14 @@ extension Store {
     @discardableResult
     func record(
         _ request: PurchaseRequest, by account: Account, _ state: Purchase.State, failure: WireError?, amount: Money,
-        subscription: WaitingSubscription? = nil
+        subscription: WaitingSubscription? = nil, named: NamedOffer? = nil
     ) async throws -> PurchaseAnswer? {
         let purchase = Purchase(
             idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
             productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
             applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil,
             amount: amount,
-            paymentReference: nil, createdAt: clock.milliseconds, namedOffer: request.namedOffer,
+            paymentReference: nil, createdAt: clock.milliseconds, namedOffer: named ?? request.namedOffer,
             storefront: account.storefront)
         let attemptID = ids.next()
         do {
@@ -391,7 +396,8 @@ extension Store {
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
             applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,
             revokedAt: nil,
-            revocationReason: nil, namedOffer: sale.namedOffer, offerTerms: sale.offerTerms)
+            revocationReason: nil, namedOffer: sale.namedOffer, isRenewal: sale.subscription?.paysRenewal ?? false,
+            offerTerms: sale.offerTerms)
     }
 
     /// Inserts a sale's transaction into the ledger, with the ownership that it creates.

@@ -19,8 +19,11 @@ struct WaitingSubscription: Sendable, Equatable {
     /// since.
     func apply(to sale: inout Store.Sale) -> Bool {
         guard introduction == nil || sale.lastInGroup == nil || sale.introduction == introduction else { return false }
+        if sale.introduction != introduction || introduction == nil && sale.namedOffer == nil {
+            sale.subscription?.remainingOffer = nil
+            sale.offerTerms = nil
+        }
         (sale.introduction, sale.period) = (introduction, period)
-        if introduction == nil, sale.namedOffer == nil { sale.subscription?.remainingOffer = nil }
         return true
     }
 

@@ -3,8 +3,8 @@ import Database
 extension StoreSchema {
     /// What the news of subscriptions say: how each period was paid, and the state when the news was written.
     ///
-    /// News of older versions have no snapshot. Of their periods, those count as renewals that begin where an earlier
-    /// one ends; of an offer, only a free trial is known.
+    /// News of older versions have no snapshot, and their subscriptions no start after a gap. Of their periods, those
+    /// count as renewals that begin where an earlier one ends; of an offer, only a free trial is known.
     static let snapshots = Migration(
         17, "snapshots of news",
         [

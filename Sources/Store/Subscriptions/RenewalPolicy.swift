@@ -9,8 +9,8 @@ public struct RenewalPolicy: Sendable, Equatable {
     public var retryDays: [Int]
     /// The days after the end of a period until the store gives up. Apple documents 60.
     public var lastRetryDay: Int
-    /// The longest time between two periods, in milliseconds, after which the customer counts as a subscriber since
-    /// the first one: Apple's 60 days, and ten minutes in the sandbox.
+    /// A longer time between two periods, in milliseconds, starts ``Subscription/recentStartDate`` anew: Apple's 60
+    /// days, and ten minutes in the sandbox.
     public var longestGap: Int64
     /// The renewals after which auto-renew goes off, 12 in Apple's sandbox; nil for no limit.
     public var mostRenewals: Int?

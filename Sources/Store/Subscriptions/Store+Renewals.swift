@@ -188,15 +188,19 @@ extension Store {
             let agreed =
                 subscription.price.flatMap { $0.currency == catalog.currency && isSamePlan ? $0 : nil }
                 ?? catalog
+            // The price that was ordered for this account.
+            let ordered = increase.flatMap { $0.followsCatalog ? nil : $0.newPrice }
             var target = catalog
-            if let increase, !increase.followsCatalog, increase.newPrice.milliunits > target.milliunits {
-                target = increase.newPrice
-            }
-            let wasOrdered = increase.map { !$0.followsCatalog } ?? false
-            if self.subscription.preservesPrice, !wasOrdered, agreed.milliunits < catalog.milliunits {
-                (amount, price) = (agreed, agreed)
-                isIncreaseVoid = increase != nil && increase?.answer == nil
-                return true
+            if self.subscription.preservesPrice, agreed.milliunits < catalog.milliunits {
+                // Subscribers keep their price, whatever was announced before.
+                guard let ordered, ordered.milliunits > agreed.milliunits else {
+                    (amount, price) = (agreed, agreed)
+                    isIncreaseVoid = increase?.followsCatalog ?? false
+                    return true
+                }
+                target = ordered
+            } else if let ordered, ordered.milliunits > catalog.milliunits {
+                target = ordered
             }
             // An answer to another price of the catalog is not wanted any more.
             let isStale = increase.map { $0.followsCatalog && $0.answer == nil && $0.newPrice != target } ?? false
@@ -376,6 +380,7 @@ extension Store.Sale {
         subscription?.remainingOffer = renewal.remainingOffer
         subscription?.nextOffer = renewal.nextOffer
         subscription?.endsWithOffer = renewal.endsWithOffer
+        if let price = renewal.price { subscription?.price = price }
     }
 }
 

@@ -73,7 +73,8 @@ public struct Subscription: Sendable, Equatable {
     /// How long the last period was by the tester's renewal rate.
     public internal(set) var rate: RenewalRate
     /// When the customer began to subscribe without a longer gap (``RenewalPolicy/longestGap``): Apple's
-    /// `recentSubscriptionStartDate`. Nil for ``originalPurchaseDate``.
+    /// `recentSubscriptionStartDate`. Nil when it is ``originalPurchaseDate``, or is not known because an older version
+    /// recorded the gap.
     public internal(set) var recentStartDate: Int64?
     /// Whether the subscription renews by itself: Apple's `autoRenewStatus`.
     public internal(set) var willRenew: Bool
@@ -421,7 +422,9 @@ extension Subscription {
             accountID: share.accountID, bundleID: bundleID, groupID: groupID,
             originalTransactionID: share.originalTransactionID, originalPurchaseDate: share.originalPurchaseDate,
             state: state, productID: productID, transactionID: share.transactionID, expiresDate: expiresDate,
-            renewalProductID: renewalProductID, rate: rate, recentStartDate: recentStartDate, willRenew: willRenew,
+            renewalProductID: renewalProductID, rate: rate,
+            recentStartDate: max(recentStartDate ?? originalPurchaseDate, share.originalPurchaseDate),
+            willRenew: willRenew,
             nextLineItemID: nextLineItemID, renewals: renewals, graceEnds: graceEnds,
             expirationIntent: expirationIntent, dueAt: dueAt)
         shared.purchaserID = accountID

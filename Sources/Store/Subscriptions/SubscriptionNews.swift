@@ -97,7 +97,7 @@ public struct SubscriptionFeedItem: Sendable, Equatable {
     /// What happened.
     public let news: SubscriptionNews
     /// The state when it happened, as JSON: `status`, `transaction` and `renewalInfo`, with the members of Apple's
-    /// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload` that do not depend on the signature. Nil for
-    /// news of older versions.
+    /// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload` but `signedDate` and `appTransactionId`. Nil
+    /// for news of older versions.
     public let snapshot: String?
 }

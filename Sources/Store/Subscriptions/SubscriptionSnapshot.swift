@@ -35,8 +35,10 @@ struct SubscriptionSnapshot {
         // A member of a family pays nothing and has no offers.
         let isOwn = subscription.purchaserID == nil
         if isOwn, subscription.willRenew {
-            let increase =
-                subscription.priceIncrease == nil ? nil : try PriceIncreases.next(of: subscription, connection)
+            // An increase counts only while it is announced, or after it was charged.
+            let usual = catalog.product(subscription.renewalProductID, of: subscription.bundleID)?.price(in: storefront)
+            let isUsual = subscription.priceIncrease == nil && subscription.price == usual
+            let increase = isUsual ? nil : try PriceIncreases.next(of: subscription, connection)
             renewal = try? Store.RenewalTerms.make(
                 of: subscription, after: period, increase, in: storefront, rate: subscription.rate, catalog, at: date
             ).get()

@@ -19,6 +19,8 @@ struct SubscriptionTerms: Sendable {
     var replaced: [Transaction] = []
     /// The price of a period without offers.
     var price: Money?
+    /// Whether the period pays a renewal that is overdue.
+    let paysRenewal: Bool
     /// When the period begins, if it pays a renewal that is overdue; nil for now.
     let start: Int64?
     /// How long the period lasts.
@@ -37,7 +39,8 @@ struct SubscriptionTerms: Sendable {
         ids: TransactionIDs, policy: RenewalPolicy, rate: RenewalRate
     ) {
         self.known = known
-        let isInGrace = known?.state == .gracePeriod && known?.productID == productID
+        paysRenewal = known?.isOverdue == true && known?.productID == productID
+        let isInGrace = paysRenewal && known?.state == .gracePeriod
         start = isInGrace ? known?.expiresDate : nil
         // A change of plan during a period has a new identifier. The one that was allocated for the next period stays
         // unused.

@@ -570,7 +570,4 @@ extension Transaction {
 extension SQLValue {
     init(_ integer: Int64?) { self = integer.map { .integer($0) } ?? .null }
     init(_ text: String?) { self = text.map { .text($0) } ?? .null }
-
-    /// The places of a list's values in a statement: `$1, $2, $3`.
-    static func places(_ count: Int) -> String { (1...count).map { "$\($0)" }.joined(separator: ", ") }
 }
