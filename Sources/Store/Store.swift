@@ -57,7 +57,7 @@ public final class Store: Sendable {
         self.processor = processor
         usesSandboxProcessor = processor is SandboxPaymentProcessor
         self.ids = ids
-        recorder = Recorder(ids: ids, catalog: catalog, environment: environment)
+        recorder = Recorder(ids: ids, catalog: catalog, environment: environment, policy: policy)
         self.issuer = issuer
         self.verifier = verifier
         self.policy = policy

@@ -156,4 +156,56 @@ import Testing
         try await advance(test)
         try await test.store.payments.removeRules()
     }
+
+    @Test(arguments: Backend.available) func aDeclinedCardIsSaidToEveryRequest(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor { _ in .declined(message: "No.") }
+        try await with(backend, processor: processor) { test async throws in
+            let account = try await test.account()
+            _ = try await test.customCode("NO")
+            let codes = await withTaskGroup(of: WireError.Code?.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { try? await refusal { try await test.redeem("NO", by: account) } }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(
+                codes.allSatisfy { $0 == .paymentDeclined || $0 == .unavailable } && codes.contains(.paymentDeclined))
+            #expect(processor.held.isEmpty)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefusedIncreaseEndsOneSubscriptionOnly(_ backend: Backend) async throws {
+        try await with(backend) { test async throws in
+            let account = try await test.account()
+            try await test.buy("club.basic", by: account)
+            _ = try await test.store.increasePrice(of: "club.basic", in: TestStore.bundleID, to: 2990, for: account)
+            try await test.store.answerPriceIncrease(
+                PriceConsentRequest(
+                    bundleID: TestStore.bundleID, productID: "club.basic",
+                    newPrice: Money(milliunits: 2990, currency: "USD"), accepts: false), of: account)
+            try await advance(test)
+            #expect(try await test.store.subscriptions(of: account).first?.state == .expired)
+            try await test.buy("club.basic", by: account)
+            try await advance(test, times: 2)
+            #expect(try await test.ledger().map(\.price.milliunits) == [1990, 1990, 1990, 1990])
+        }
+    }
+
+    @Test(arguments: Backend.available) func anAnswerToAPriceThatFellCountsNoLonger(_ backend: Backend) async throws {
+        func price(_ text: String) throws -> Catalog {
+            try OfferCatalog.catalog { $0.replacing("displayPrice: 1.99 }\n", with: "displayPrice: \(text) }\n") }
+        }
+        try await with(backend) { test async throws in
+            let account = try await test.account()
+            try await test.buy("club.basic", by: account)
+            test.store.catalog.replace(with: try price("2.49"))
+            // Told with the first renewal, and charged with the second.
+            try await advance(test, times: 2)
+            test.store.catalog.replace(with: try price("1.99"))
+            try await advance(test)
+            test.store.catalog.replace(with: try price("2.49"))
+            try await advance(test)
+            #expect(try await test.ledger().map(\.price.milliunits) == [1990, 1990, 2490, 1990, 1990])
+        }
+    }
 }

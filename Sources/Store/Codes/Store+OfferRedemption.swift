@@ -38,10 +38,11 @@ extension Store {
             // A repeated request goes on with the last payment when the processor or the database could not be reached.
             if error.code == .unavailable { _ = payments.popLast() }
             for payment in payments {
-                try? await close(payment, found, by: account, refusal: error)
+                try await close(payment, found, by: account, refusal: error)
             }
-            // Another request of the account may have redeemed the code after this one looked for that.
-            if let earlier = try? await redeemed(found, by: account) { return earlier }
+            // Another request of the account may have redeemed the code after this one looked for that. Without the
+            // processor, the amount under the key is not certain, so the device repeats the request.
+            if error.code != .unavailable, let earlier = try? await redeemed(found, by: account) { return earlier }
             throw error
         }
     }
@@ -110,7 +111,8 @@ extension Store {
         guard let paid = try await database.read({ try Purchase.find(key, $0) }), paid.usesPayment else {
             return await processor.void(key)
         }
-        if paid.amount != payment.amount {
+        // A repeated request authorizes nothing itself. The sandbox's processor holds nothing, and would count it.
+        if paid.amount != payment.amount, payment.amount != nil || refusal == nil, !usesSandboxProcessor {
             _ = try await authorize(paid.amount, payment.request, account.accountID)
         }
     }
@@ -188,10 +190,10 @@ extension Store {
             guard try Purchase.find(key, connection)?.state == .failed else { return (key, failed) }
             failed = key
         }
-        return (UUID(), failed)
+        throw StoreError(.ineligibleForOffer, "This account's redemptions of the code have failed too often.")
     }
 
-    /// The failed payments of one code after which keys are random.
+    /// The failed payments of one code after which an account cannot redeem it.
     private static let mostKeyedFailures = 100
 
     /// Records that the next renewal gets the offer. Returns nil when something changed since the decision.
@@ -226,15 +228,10 @@ extension Store {
     ) async throws -> TransactionDescription? {
         switch try await authorize(sale.amount, request, account.accountID) {
         case .declined(let message):
-            // Another request of the same redemption may have been paid.
-            if let earlier = try await redeemed(found, by: account) { return earlier }
-            let failure = WireError(code: .paymentDeclined, message: message)
-            try await record(
-                request, by: account, .failed, failure: failure, amount: sale.amount, named: found.batch.named)
-            // An earlier request may have authorized another amount.
-            await processor.void(request.idempotencyKey)
-            changed(.attempts)
-            throw Self.error(failure)
+            // Another request of the same redemption may have used the key.
+            let key = request.idempotencyKey
+            guard try await database.read({ try Purchase.find(key, $0) }) == nil else { return nil }
+            throw StoreError(.paymentDeclined, message)
         case .approved(let reference):
             let transaction = self.transaction(sale, request, account)
             let purchase = Self.purchase(transaction, request, reference: reference)

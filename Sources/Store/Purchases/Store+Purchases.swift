@@ -264,6 +264,13 @@ extension Store {
             if renewal.amount.milliunits <= sale.unitPrice.milliunits {
                 sale.apply(renewal)
             } else {
+                var plain = known
+                plain.nextOffer = nil
+                if subscription.preservesPrice, case .success(let kept) = try await renewalTerms(of: plain, at: now),
+                    kept.amount.milliunits <= sale.unitPrice.milliunits
+                {
+                    sale.apply(kept)
+                }
                 sale.subscription?.nextOffer = known.nextOffer
             }
         }

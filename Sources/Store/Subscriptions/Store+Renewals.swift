@@ -203,7 +203,7 @@ extension Store {
                 target = ordered
             }
             // An answer to another price of the catalog is not wanted any more.
-            let isStale = increase.map { $0.followsCatalog && $0.answer == nil && $0.newPrice != target } ?? false
+            let isStale = increase.map { $0.followsCatalog && $0.answer != .accepted && $0.newPrice != target } ?? false
             if let increase, !isStale, increase.newPrice.milliunits > agreed.milliunits,
                 target.milliunits > agreed.milliunits
             {
@@ -214,7 +214,9 @@ extension Store {
             }
             price = amount
             guard amount.milliunits < target.milliunits else {
-                isIncreaseVoid = isStale
+                // After a lower price, an answer to a higher one counts no longer.
+                let wasHigher = increase.map { $0.followsCatalog && $0.newPrice.milliunits > amount.milliunits }
+                isIncreaseVoid = isStale || wasHigher ?? false
                 return true
             }
             let isSecond = increase.map { date - $0.askedAt < Self.year } ?? false
@@ -360,6 +362,10 @@ private struct SubscriptionStep: Sendable {
             by: period, at: date, expires: end, rate: terms.rate, nextLineItemID: ids.next().rawValue,
             remainingOffer: terms.remainingOffer, policy: policy)
         after.price = terms.price
+        if terms.hasOffer, period.productID == before.productID {
+            // What was announced holds after the offer.
+            after.priceIncrease = before.priceIncrease
+        }
         isShareable = terms.product.isShareable
         after.nextOffer = terms.nextOffer
         if terms.endsWithOffer { after.endWithPeriod() }

@@ -34,7 +34,7 @@ struct SubscriptionSnapshot {
         let storefront = Storefront.named(period.storefront) ?? .unitedStates
         // A member of a family pays nothing and has no offers.
         let isOwn = subscription.purchaserID == nil
-        if isOwn, subscription.willRenew {
+        if isOwn, subscription.nextChargeDate(after: date, recorder.policy) != nil {
             // An increase counts only while it is announced, or after it was charged.
             let usual = catalog.product(subscription.renewalProductID, of: subscription.bundleID)?.price(in: storefront)
             let isUsual = subscription.priceIncrease == nil && subscription.price == usual

@@ -73,6 +73,10 @@ struct SubscriptionTerms: Sendable {
             return try Subscriptions.save(first, [news], period: period, recorder, connection)
         }
         guard subscription == known else { throw OwnedMeanwhile() }
+        if !paysRenewal {
+            // The customer agreed to today's price, so that earlier answers count no longer.
+            try PriceIncreases.delete(of: period.accountID, period.bundleID, period.productID, connection)
+        }
         let news = subscription.bought(
             period, at: max(boughtAt, period.purchaseDate), expires: end, rate: rate, nextLineItemID: nextLineItemID,
             remainingOffer: remainingOffer, policy: policy)
