@@ -35,13 +35,13 @@ extension Store {
             for payment in payments { try await close(payment, found, by: account, refusal: nil) }
             return transaction
         } catch let error as StoreError {
-            // A repeated request goes on with the last payment when the processor or the database could not be reached.
+            // While the processor or the database is unavailable, the last payment waits for the repeated request.
             if error.code == .unavailable { _ = payments.popLast() }
             for payment in payments {
                 try await close(payment, found, by: account, refusal: error)
             }
-            // Another request of the account may have redeemed the code after this one looked for that. Without the
-            // processor, the amount under the key is not certain, so the device repeats the request.
+            // Another request of the account may have redeemed the code after this one looked. While the processor is
+            // unavailable, the amount under the key is not certain, so the device has to repeat the request.
             if error.code != .unavailable, let earlier = try? await redeemed(found, by: account) { return earlier }
             throw error
         }
@@ -99,19 +99,19 @@ extension Store {
     ) async throws {
         let key = payment.request.idempotencyKey
         if let refusal {
-            let amount = Money(milliunits: 0, currency: try storefront(of: account).currency)
+            let nothing = Money(milliunits: 0, currency: try storefront(of: account).currency)
             do {
                 try await record(
                     payment.request, by: account, .failed,
                     failure: WireError(code: refusal.code, message: refusal.detail),
-                    amount: payment.amount ?? amount, named: found.batch.named)
+                    amount: payment.amount ?? nothing, named: found.batch.named)
                 changed(.attempts)
             } catch let error as StoreError where error.code == .idempotencyKeyReused {}
         }
         guard let paid = try await database.read({ try Purchase.find(key, $0) }), paid.usesPayment else {
             return await processor.void(key)
         }
-        // A repeated request authorizes nothing itself. The sandbox's processor holds nothing, and would count it.
+        // The sandbox's processor holds nothing, and a rule that declines the next payment would count this one.
         if paid.amount != payment.amount, payment.amount != nil || refusal == nil, !usesSandboxProcessor {
             _ = try await authorize(paid.amount, payment.request, account.accountID)
         }

@@ -15,8 +15,8 @@ struct WaitingSubscription: Sendable, Equatable {
         (introduction, self.period) = (sale.introduction, period)
     }
 
-    /// Applies the agreed period to a sale. Returns false when the account has used the group's introductory offer
-    /// since.
+    /// Applies the agreed period to a sale. Returns false when the account can no longer have the group's
+    /// introductory offer.
     func apply(to sale: inout Store.Sale) -> Bool {
         guard introduction == nil || sale.lastInGroup == nil || sale.introduction == introduction else { return false }
         if sale.introduction != introduction || introduction == nil && sale.namedOffer == nil {
