@@ -17,7 +17,7 @@ public struct MerchantErrorCode: StringIdentifier {
     public static let notSignedIn: MerchantErrorCode = "not_signed_in"
     /// The token or API key does not permit the request. 403.
     public static let forbidden: MerchantErrorCode = "forbidden"
-    /// The receipt or signed transaction is malformed. 422.
+    /// The receipt, signed transaction or notification is malformed. 422.
     public static let malformedReceipt: MerchantErrorCode = "malformed_receipt"
     /// The signature or the certificates are not from a store that the merchant trusts. 422.
     public static let notGenuine: MerchantErrorCode = "not_genuine"

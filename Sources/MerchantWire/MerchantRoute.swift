@@ -48,6 +48,8 @@ public enum MerchantRoute: Sendable, Hashable {
     case userAdjustments(UserID)
     /// GET: a page of the purchases that all users have redeemed, by the purchase's key, the highest first.
     case adminRedemptions(before: String? = nil, limit: Int? = nil)
+    /// GET: a page of the notifications from stores, the last received first.
+    case adminNotifications(before: String? = nil, limit: Int? = nil)
     /// GET: the redemptions and ledger entries of a store's transaction.
     case transaction(String, original: String? = nil, bundle: BundleID? = nil)
     /// GET: the newest version of every content item.
@@ -99,8 +101,8 @@ public enum MerchantRoute: Sendable, Hashable {
     public var method: RouteMethod {
         switch self {
         case .products, .account, .balances, .history, .entitlements, .content, .contentFile, .adminProducts, .user,
-            .users, .userRedemptions, .adminRedemptions, .transaction, .userHistory, .adminContent, .webhookEvents,
-            .webhookEvent, .deadWebhooks, .apiKeys, .settings, .health, .readiness, .metrics:
+            .users, .userRedemptions, .adminRedemptions, .adminNotifications, .transaction, .userHistory, .adminContent,
+            .webhookEvents, .webhookEvent, .deadWebhooks, .apiKeys, .settings, .health, .readiness, .metrics:
             .get
         case .redemptions, .spends, .contentFileByReceipt, .notifications, .userSpends, .userAdjustments, .checkBooks,
             .replayWebhook, .resendWebhook, .testWebhook, .makeAPIKey:
@@ -118,7 +120,7 @@ public enum MerchantRoute: Sendable, Hashable {
             .contentFileByReceipt:
             .user
         case .adminProducts, .putProduct, .deleteProduct: .scope("products")
-        case .users, .user, .userRedemptions, .adminRedemptions, .transaction: .scope("users")
+        case .users, .user, .userRedemptions, .adminRedemptions, .adminNotifications, .transaction: .scope("users")
         case .userHistory, .userSpends, .userAdjustments, .checkBooks: .scope("ledger")
         case .adminContent, .putContent: .scope("content")
         case .webhookEvents, .webhookEvent, .resendWebhook, .deadWebhooks, .replayWebhook, .testWebhook:
@@ -147,6 +149,7 @@ public enum MerchantRoute: Sendable, Hashable {
         case .user: "/admin/v1/users/{user}"
         case .userRedemptions: "/admin/v1/users/{user}/redemptions"
         case .adminRedemptions: "/admin/v1/redemptions"
+        case .adminNotifications: "/admin/v1/notifications"
         case .transaction: "/admin/v1/transactions/{transaction}"
         case .userHistory: "/admin/v1/users/{user}/history"
         case .userSpends: "/admin/v1/users/{user}/spends"
@@ -187,7 +190,8 @@ public enum MerchantRoute: Sendable, Hashable {
             template + Self.query([("start", start.isEmpty ? nil : start), ("after", after?.rawValue)], limit)
         case .userRedemptions(let user, let before, let limit):
             template.filled("user", user.rawValue) + Self.query([("before", before)], limit)
-        case .adminRedemptions(let before, let limit): template + Self.query([("before", before)], limit)
+        case .adminRedemptions(let before, let limit), .adminNotifications(let before, let limit):
+            template + Self.query([("before", before)], limit)
         case .transaction(let id, let original, let bundle):
             template.filled("transaction", id)
                 + Self.query([("original", original), ("bundle", bundle?.rawValue)], nil)
@@ -225,9 +229,9 @@ public enum MerchantRoute: Sendable, Hashable {
         .content(""), .contentFile(""), .contentFileByReceipt(""), .notifications, .adminProducts,
         .putProduct("", ""), .deleteProduct("", ""), .users(), .user(""), .userRedemptions(""),
         .userHistory("", "", before: nil), .userSpends(""), .userAdjustments(""), .adminRedemptions(),
-        .transaction(""), .adminContent, .putContent(""), .checkBooks, .webhookEvents(), .webhookEvent(""),
-        .resendWebhook(""), .deadWebhooks, .replayWebhook(""), .testWebhook, .apiKeys, .makeAPIKey, .revokeAPIKey(""),
-        .settings, .health, .readiness, .metrics,
+        .adminNotifications(), .transaction(""), .adminContent, .putContent(""), .checkBooks, .webhookEvents(),
+        .webhookEvent(""), .resendWebhook(""), .deadWebhooks, .replayWebhook(""), .testWebhook, .apiKeys, .makeAPIKey,
+        .revokeAPIKey(""), .settings, .health, .readiness, .metrics,
     ]
 }
 

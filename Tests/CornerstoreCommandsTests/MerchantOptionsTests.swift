@@ -158,6 +158,16 @@ import Testing
                 == ["com.e"])
     }
 
+    @Test func anAppCanHaveItsNumber() throws {
+        let numbered = try options(lists: [.store: ["apple"], .bundleID: ["com.a=7", "com.b"]]).configuration()
+        #expect(numbered.bundleIDs == ["com.a", "com.b"] && numbered.appIDs == ["com.a": 7])
+        for bad in ["com.a=x", "com.a=", "com.a=0", "com.a=-7", "com.a=7=8"] {
+            #expect(throws: CommandError.self, "\(bad)") {
+                try options(lists: [.store: ["apple"], .bundleID: [bad]]).configuration()
+            }
+        }
+    }
+
     /// Where the store is says where the merchant is, unless something says it of the merchant.
     @Test func theDataDirectoryIsBesideTheStores() throws {
         let store = ["CORNERSTORE_DATA": "/srv/store"]

@@ -285,6 +285,9 @@ import Testing
             #expect(await shop.run("transaction 7").output == "Nobody has redeemed this transaction.\n")
             #expect(await shop.run("transaction 7/8").errors.contains("Invalid identifier"))
             #expect(await shop.run("webhooks list --purchase p").output == "No events.\n")
+            #expect(await shop.run("notifications").output == "No notifications.\n")
+            #expect(await shop.run("notifications --before x").status != 0)
+            #expect(await shop.run("notifications --limit 0").status == 2)
             let keys = await shop.run("key list --json").output
             let list = try JSONDecoder().decode(APIKeyList.self, from: Data(keys.utf8))
             #expect(list.keys.map(\.name) == ["backend"] && list.keys[0].scopes == ["keys", "users"])

@@ -101,6 +101,46 @@ extension MerchantCommand {
         }
     }
 
+    struct Notifications: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the notifications that stores have sent, the last received first.",
+            discussion: """
+                A notification stays in the list for 200 days. Notifications that were refused are in the server's log only.
+
+                  cornerstore merchant notifications
+                  cornerstore merchant notifications --limit 10 --json
+                """)
+
+        @Option(
+            help: ArgumentHelp(
+                "Show only notifications before this place, as the page before names it.", valueName: "place"))
+        var before: String?
+        @OptionGroup var page: PageOptions
+        @OptionGroup var place: PlaceOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let (before, limit) = (before, page.limit)
+            let list = try await place.withMerchant { try await $0.notifications(before: before, limit: limit) }
+            try Console.current.report(list, json: output.json) { style in
+                guard !list.notifications.isEmpty else { return "No notifications." }
+                return Table(
+                    heading: [
+                        "received", "signed", "type", "subtype", "outcome", "environment", "transaction", "original",
+                        "notification",
+                    ],
+                    rows: list.notifications.map {
+                        [
+                            Moment.text($0.receivedAt), Moment.text($0.signedAt), $0.type, $0.subtype ?? "",
+                            $0.outcome?.rawValue ?? "", $0.environment?.rawValue ?? "", $0.transactionID ?? "",
+                            $0.originalTransactionID ?? "", $0.notificationID,
+                        ]
+                    }
+                ).text(style) + PageOptions.more("--before", list.next, style)
+            }
+        }
+    }
+
     struct Transaction: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the redemptions and ledger entries of a store's transaction.",

@@ -61,7 +61,7 @@ extension MerchantCommand {
         var intermediate: [String] = []
         @Option(
             help: ArgumentHelp(
-                "The bundle id of an app whose purchases the server accepts, in addition to the apps of --products.",
+                "The bundle id of an app whose purchases the server accepts, in addition to the apps of --products. ID=NUMBER also gives the app's number at the store, which production notifications must have (appAppleId).",
                 valueName: "id"))
         var bundleId: [String] = []
         @Option(

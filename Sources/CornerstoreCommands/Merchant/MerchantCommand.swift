@@ -22,7 +22,8 @@ struct MerchantCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Users and the ledger",
                 subcommands: [
-                    Users.self, User.self, Redemptions.self, Transaction.self, History.self, Adjust.self, Check.self,
+                    Users.self, User.self, Redemptions.self, Transaction.self, Notifications.self, History.self,
+                    Adjust.self, Check.self,
                 ]),
             CommandGroup(name: "Operation", subcommands: [Webhooks.self, Backup.self, Restore.self]),
         ])

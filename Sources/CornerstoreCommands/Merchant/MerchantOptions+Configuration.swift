@@ -36,8 +36,10 @@ extension MerchantOptions {
             dataDirectory: folder, host: layers.text(.host) ?? "127.0.0.1",
             port: try layers.number(.port, 0...65_535, otherwise: MerchantSettings.usualPort),
             databaseURL: try databaseURL(), schema: try schema(), stores: try stores(),
-            bundleIDs: Set(layers.list(.bundleID).map { BundleID($0) }), policy: try policy(),
+            bundleIDs: Set(layers.list(.bundleID).map { BundleID(String($0.prefix { $0 != "=" })) }),
+            policy: try policy(),
             productsFiles: layers.list(.products).map { URL(fileURLWithPath: $0) }, tokenKeys: tokenKeys)
+        configuration.appIDs = try appIDs()
         configuration.bucket = try bucket()
         configuration.isBehindProxy = try layers.isSet(.behindProxy)
         configuration.rates = try layers.rates()
@@ -66,6 +68,21 @@ extension MerchantOptions {
             )
         }
         return nil
+    }
+
+    /// The numbers of apps, from the values of `bundle-id` that have one.
+    private func appIDs() throws -> [BundleID: Int64] {
+        try layers.list(.bundleID).reduce(into: [:]) { numbers, text in
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { return }
+            guard let number = Int64(parts[1]), number > 0 else {
+                throw CommandError(
+                    .usage,
+                    "bundle-id must be a bundle id, or a bundle id and the app's number (BUNDLE=NUMBER), not “\(Style.printable(text))”."
+                )
+            }
+            numbers[BundleID(String(parts[0]))] = number
+        }
     }
 
     private func policy() throws -> MerchantPolicy {

@@ -82,7 +82,7 @@ extension Merchant {
         }
     }
 
-    private static let invalidBefore = MerchantError(
+    static let invalidBefore = MerchantError(
         .invalidRequest, "Invalid “before”. Expected the “next” of the page before.")
 
     /// Returns a page of a user's redeemed purchases, the last redeemed first.
@@ -96,7 +96,7 @@ extension Merchant {
         try Self.checkName(user.rawValue)
         let limit = min(max(limit, 1), MerchantLimits.page)
         let cursor = try before.map { text in
-            guard let cursor = RedemptionCursor(text) else { throw Self.invalidBefore }
+            guard let cursor = TimeCursor(text) else { throw Self.invalidBefore }
             return cursor
         }
         var records = try await database.read {
@@ -105,24 +105,27 @@ extension Merchant {
         let hasMore = records.count > limit
         if hasMore { records.removeLast() }
         return RedemptionRecordList(
-            redemptions: records, next: hasMore ? records.last.map { RedemptionCursor($0).text } : nil)
+            redemptions: records,
+            next: hasMore ? records.last.map { TimeCursor(time: $0.redeemedAt, key: $0.purchase).text } : nil)
     }
 }
 
-/// A place in the list of a user's redeemed purchases.
-struct RedemptionCursor: Sendable, Equatable {
-    var redeemedAt: Int64
+/// A place in a list by time, the newest first.
+struct TimeCursor: Sendable, Equatable {
+    /// Milliseconds since 1970.
+    var time: Int64
+    /// The key that orders the rows of one time.
     var key: String
 
-    init(_ record: RedemptionRecord) { (redeemedAt, key) = (record.redeemedAt, record.purchase) }
+    var text: String { "\(time)-\(key)" }
+}
 
+extension TimeCursor {
     /// Reads ``text``; nil for another text.
     init?(_ text: String) {
         guard let dash = text.firstIndex(of: "-"), let time = Int64(text[..<dash]), time >= 0,
             !text.utf8.contains(0)
         else { return nil }
-        (redeemedAt, key) = (time, String(text[text.index(after: dash)...]))
+        self.init(time: time, key: String(text[text.index(after: dash)...]))
     }
-
-    var text: String { "\(redeemedAt)-\(key)" }
 }

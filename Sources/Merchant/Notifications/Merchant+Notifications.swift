@@ -13,6 +13,10 @@ public enum NotificationOutcome: String, Sendable {
 }
 
 extension Merchant {
+    /// How long a received notification is kept, in milliseconds: 200 days. A store repeats a notification for a few
+    /// days, and lists those of the last 180 days.
+    public static let notificationsKeptFor: Int64 = 200 * 86_400_000
+
     /// Verifies a notification and applies it once, in one database transaction.
     /// - Parameter signedPayload: the JWS.
     /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verifyNotification(_:)``.
@@ -31,20 +35,49 @@ extension Merchant {
         let writer = EventWriter(policy, id: makeID(), now: now)
         let (policy, plan) = (self.policy, item)
         return try await commit(.notification) { connection in
-            let isNew = try connection.execute(
-                """
-                INSERT INTO notifications (notification_id, type, subtype, signed_at, received_at)
-                VALUES ($1, $2, $3, $4, $5) ON CONFLICT (notification_id) DO NOTHING
-                """,
-                [
-                    notification.notificationID, notification.type, notification.subtype, notification.signedAt, now,
-                ])
-            guard isNew == 1 else { return .duplicate }
-            guard let purchase = notification.purchase else { return .ignored }
-            let handler = NotificationHandler(
+            guard let purchase = notification.purchase, let effect = NotificationEffect(type: notification.type) else {
+                return try NotificationRecords.insert(notification, .ignored, at: now, connection)
+                    ? .ignored : .duplicate
+            }
+            guard try NotificationRecords.insert(notification, .applied, at: now, connection) else {
+                return .duplicate
+            }
+            try NotificationHandler(
                 notification: notification, purchase: purchase, item: plan, policy: policy, now: now, events: writer,
-                connection: connection)
-            return try handler.apply() ? .applied : .ignored
+                connection: connection
+            ).apply(effect)
+            return .applied
         }
+    }
+
+    /// Returns a page of the received notifications, the last received first.
+    /// - Parameters:
+    ///   - before: ``StoreNotificationList/next`` of the previous page; nil for the first page.
+    ///   - limit: the most notifications, 1 to ``MerchantLimits/page``.
+    /// - Throws: ``MerchantError`` `invalid_request`.
+    public func notifications(
+        before: String? = nil, limit: Int = MerchantLimits.usualPage
+    ) async throws -> StoreNotificationList {
+        let limit = min(max(limit, 1), MerchantLimits.page)
+        let cursor = try before.map { text in
+            guard let cursor = TimeCursor(text) else { throw Self.invalidBefore }
+            return cursor
+        }
+        var records = try await database.read {
+            try NotificationRecords.page(before: cursor, limit: limit + 1, $0)
+        }
+        let hasMore = records.count > limit
+        if hasMore { records.removeLast() }
+        return StoreNotificationList(
+            notifications: records,
+            next: hasMore ? records.last.map { TimeCursor(time: $0.receivedAt, key: $0.notificationID).text } : nil)
+    }
+
+    /// Removes notifications that were kept for 200 days.
+    /// - Parameter limit: the largest number of notifications to remove.
+    /// - Returns: the number of notifications removed. When it is `limit`, there may be more.
+    public func pruneNotifications(limit: Int = 500) async throws -> Int {
+        let end = now() - Self.notificationsKeptFor
+        return try await database.write { try NotificationRecords.remove(before: end, limit: limit, $0) }
     }
 }

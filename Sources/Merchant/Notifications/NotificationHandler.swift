@@ -2,6 +2,32 @@ import Database
 import MerchantWire
 import StoreWire
 
+/// The effect of a notification on the books, by its type.
+enum NotificationEffect: Sendable {
+    /// A purchase was refunded or is no longer shared.
+    case refund
+    /// A refund was reversed.
+    case reversal
+    /// A purchase was made or renewed, or changed.
+    case purchase
+    /// Something became known about the renewal of a subscription.
+    case renewal
+
+    /// Creates the effect of a type (`notificationType`). Returns nil for a type that has no effect here.
+    init?(type: String) {
+        switch type {
+        case "REFUND", "REVOKE": self = .refund
+        case "REFUND_REVERSED": self = .reversal
+        case "SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE", "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF",
+            "RENEWAL_EXTENDED":
+            self = .purchase
+        case "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "EXPIRED", "PRICE_INCREASE":
+            self = .renewal
+        default: return nil
+        }
+    }
+}
+
 /// Applies one notification inside one database transaction.
 struct NotificationHandler {
     let notification: VerifiedNotification
@@ -22,34 +48,28 @@ struct NotificationHandler {
         return purchase.statedKind ?? .consumable
     }
 
-    /// Applies the notification. Returns false for a type that has no effect here.
-    func apply() throws -> Bool {
+    /// Applies the notification.
+    func apply(_ effect: NotificationEffect) throws {
         if kind == .autoRenewableSubscription { try SubscriptionRow.lock(subscriptionKey, connection) }
-        let isKnown = try perform()
+        try perform(effect)
         try settlement.finish(connection)
-        return isKnown
     }
 
-    private func perform() throws -> Bool {
-        switch notification.type {
-        case "REFUND", "REVOKE":
+    private func perform(_ effect: NotificationEffect) throws {
+        switch effect {
+        case .refund:
             try recordRefund(isReversal: false)
             try revocation().revoke()
             if try known.map({ !$0.facts.isRefunded(try knownKey()) }) ?? false { try redeemIfNew() }
-        case "REFUND_REVERSED":
+        case .reversal:
             try recordRefund(isReversal: true)
             try revocation().reinstate()
             // The purchase may have arrived while it was refunded.
             try redeemIfNew()
-        case "SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE", "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF",
-            "RENEWAL_EXTENDED":
-            try applyNews { try redeemForOwner() }
-        case "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "EXPIRED":
-            // The news of the transaction's purchase may come later.
-            try applyNews { try redeemIfNew() }
-        default: return false
+        case .purchase: try applyNews { try redeemForOwner() }
+        // The news of the transaction's purchase may come later.
+        case .renewal: try applyNews { try redeemIfNew() }
         }
-        return true
     }
 
     private func applyNews(_ redeem: () throws -> Void) throws {

@@ -14,6 +14,10 @@ public struct VerifiedNotification: Sendable, Equatable {
     public let subtype: String?
     /// The time of the signature (`signedDate`), in milliseconds since 1970.
     public let signedAt: Int64
+    /// The environment; nil for a notification that names none.
+    public let environment: StoreEnvironment?
+    /// The app; nil for a notification that names none.
+    public let bundleID: BundleID?
     /// The transaction; nil for a notification without one.
     public let purchase: VerifiedPurchase?
     /// The subscription's renewal information; nil for a notification without it.
@@ -30,30 +34,37 @@ public struct VerifiedNotification: Sendable, Equatable {
         public var graceUntil: Int64?
     }
 
+    /// - Parameters:
+    ///   - environment: the environment; nil for that of `purchase`.
+    ///   - bundleID: the app; nil for that of `purchase`.
     init(
-        notificationID: String, type: String, subtype: String?, signedAt: Int64, purchase: VerifiedPurchase?,
-        renewal: Renewal?
+        notificationID: String, type: String, subtype: String?, signedAt: Int64, environment: StoreEnvironment? = nil,
+        bundleID: BundleID? = nil, purchase: VerifiedPurchase?, renewal: Renewal?
     ) {
         self.notificationID = notificationID
         self.type = type
         self.subtype = subtype
         self.signedAt = signedAt
+        self.environment = environment ?? purchase?.environment
+        self.bundleID = bundleID ?? purchase?.bundleID
         self.purchase = purchase
         self.renewal = renewal
     }
 }
 
 extension PurchaseVerifier {
-    /// Verifies a notification: its signature and the signatures of the data in it, and the bundle identifier and
-    /// environment of each.
+    /// Verifies a notification: its signature and the signatures of the data in it, the bundle identifier and
+    /// environment of each, and the app's number (``appIDs``).
     /// - Parameter text: the JWS in `signedPayload`.
     /// - Throws: ``MerchantError`` as ``verify(_:)``.
     public func verifyNotification(_ text: [UInt8]) async throws -> VerifiedNotification {
         guard text.count <= MerchantLimits.notification else { throw MerchantError(.tooLarge) }
         let outer = try await verifiedPayload(text)
         guard let fields = try? JSONDecoder().decode(NotificationFields.self, from: Data(outer.content.payload)),
-            (1...128).contains(fields.notificationUUID.utf8.count), !fields.notificationUUID.utf8.contains(0),
-            fields.notificationType.utf8.count <= 128, (fields.subtype?.utf8.count ?? 0) <= 128
+            !fields.notificationUUID.isEmpty, !fields.notificationType.isEmpty,
+            [fields.notificationUUID, fields.notificationType, fields.subtype ?? ""].allSatisfy({
+                $0.utf8.count <= 128 && !$0.utf8.contains(0)
+            })
         else { throw MerchantError(.malformedReceipt) }
         // External purchases and unknown kinds of data have no effect here. They are accepted, because the store would
         // resend a refused notification again and again.
@@ -63,16 +74,21 @@ extension PurchaseVerifier {
             }
             return VerifiedNotification(
                 notificationID: fields.notificationUUID, type: fields.notificationType, subtype: fields.subtype,
-                signedAt: SignedTransactionFields.milliseconds(fields.signedDate), purchase: nil, renewal: nil)
+                signedAt: SignedTransactionFields.milliseconds(fields.signedDate),
+                bundleID: fields.externalPurchaseToken?.bundleId.map { BundleID($0) }, purchase: nil, renewal: nil)
         }
         guard let bundleID = part.bundleId else { throw MerchantError(.malformedReceipt) }
-        let (anchor, environment, _) = try accept(
+        let (anchor, environment, app) = try accept(
             outer.rootFingerprint, part.environment.flatMap { StoreEnvironment(rawValue: $0) }, bundleID)
+        // The sandbox does not state the number.
+        if environment == .production, let appID = appIDs[app], part.appAppleId != appID {
+            throw MerchantError(.wrongApp)
+        }
         var purchase: VerifiedPurchase?
         if let signed = part.signedTransactionInfo {
             let evidence = try await verifySigned(Array(signed.utf8))
             guard let found = evidence.purchases.first, found.anchor == anchor, found.environment == environment,
-                found.bundleID == BundleID(bundleID)
+                found.bundleID == app
             else { throw MerchantError(.notGenuine) }
             purchase = found
         }
@@ -90,7 +106,8 @@ extension PurchaseVerifier {
         }
         return VerifiedNotification(
             notificationID: fields.notificationUUID, type: fields.notificationType, subtype: fields.subtype,
-            signedAt: SignedTransactionFields.milliseconds(fields.signedDate), purchase: purchase, renewal: renewal)
+            signedAt: SignedTransactionFields.milliseconds(fields.signedDate), environment: environment,
+            bundleID: app, purchase: purchase, renewal: renewal)
     }
 }
 
@@ -107,6 +124,7 @@ private struct NotificationFields: Decodable {
 
     struct Part: Decodable {
         var bundleId: String?
+        var appAppleId: Int64?
         var environment: String?
         var signedTransactionInfo: String?
         var signedRenewalInfo: String?

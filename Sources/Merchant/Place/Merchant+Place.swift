@@ -9,6 +9,7 @@ extension Merchant {
     /// - Parameters:
     ///   - stores: the stores whose purchases are accepted.
     ///   - bundleIDs: the apps whose purchases are accepted.
+    ///   - appIDs: the numbers of apps at the store, which notifications of production must have (`appAppleId`).
     ///   - way: returns how receipts are verified, given the stores with their recorded anchors.
     ///   - blobs: the storage of content, made after the database is open.
     ///   - now: returns the time in milliseconds since 1970.
@@ -16,9 +17,9 @@ extension Merchant {
     /// - Throws: ``MerchantPlaceError``; ``MerchantError`` as ``recordAnchors(_:in:)``; ``DatabaseError``;
     ///   ``ReceiptRejection`` for an invalid root.
     package static func open(
-        at place: MerchantPlace, stores: [TrustedStore], bundleIDs: Set<BundleID>, policy: MerchantPolicy,
-        way: ([TrustedStore]) -> VerificationWay = { _ in .local }, blobs: () throws -> any BlobStore,
-        now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
+        at place: MerchantPlace, stores: [TrustedStore], bundleIDs: Set<BundleID>, appIDs: [BundleID: Int64] = [:],
+        policy: MerchantPolicy, way: ([TrustedStore]) -> VerificationWay = { _ in .local },
+        blobs: () throws -> any BlobStore, now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
         onStep: (@Sendable (MerchantStep) -> Void)? = nil, logger: Logger
     ) async throws -> Merchant {
         let database = try await place.openDatabase(logger: logger)
@@ -27,7 +28,8 @@ extension Merchant {
             return Merchant(
                 database: database, blobs: try blobs(),
                 verifier: try PurchaseVerifier(
-                    stores: stores, bundleIDs: bundleIDs, environments: policy.environments, way: way(stores)),
+                    stores: stores, bundleIDs: bundleIDs, environments: policy.environments, way: way(stores),
+                    appIDs: appIDs),
                 policy: policy, now: now, makeID: makeID, onStep: onStep)
         } catch {
             await database.close()

@@ -75,14 +75,14 @@ extension RedemptionRow {
 
     /// Returns the purchases that a user has redeemed, the last redeemed first.
     static func records(
-        of user: UserID, before cursor: RedemptionCursor?, limit: Int, _ connection: Connection
+        of user: UserID, before cursor: TimeCursor?, limit: Int, _ connection: Connection
     ) throws -> [RedemptionRecord] {
         try connection.query(
             """
             SELECT \(recordColumns) FROM redemptions
             WHERE (redeemed_at, redemption_key) < ($1, $2) AND user_id = $4
             ORDER BY redeemed_at DESC, redemption_key DESC LIMIT $3
-            """, [cursor?.redeemedAt ?? Int64.max, cursor?.key ?? "", limit, user.rawValue]
+            """, [cursor?.time ?? Int64.max, cursor?.key ?? "", limit, user.rawValue]
         ).map { try record($0) }
     }
 

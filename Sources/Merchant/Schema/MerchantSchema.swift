@@ -22,6 +22,7 @@ public enum MerchantSchema {
         Migration(11, "redemptions listed by their key", ["DROP INDEX redemptions_by_time"]),
         Migration(12, "facts of subscriptions", SubscriptionFactsSchema.statements),
         Migration(13, "signed ends of periods", SubscriptionFactsSchema.signedEnds),
+        Migration(14, "listed notifications", NotificationRecordsSchema.statements),
     ]
 
     private static let products = [

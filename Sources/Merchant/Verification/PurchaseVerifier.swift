@@ -20,21 +20,26 @@ public final class PurchaseVerifier: Sendable {
     private let bundleIDs: Mutex<Set<BundleID>>
     private let environments: Set<StoreEnvironment>
     private let way: VerificationWay
+    /// The apps' numbers at the store, which notifications of production must have (`appAppleId`).
+    let appIDs: [BundleID: Int64]
 
     /// Creates a verifier.
     /// - Parameters:
     ///   - stores: the stores whose purchases are accepted.
     ///   - bundleIDs: the apps whose purchases are accepted.
     ///   - environments: ``MerchantPolicy/environments``.
+    ///   - appIDs: the numbers of apps at the store, which notifications of production must have (`appAppleId`). The
+    ///     number of another app is not checked.
     /// - Throws: ``ReceiptRejection`` with `malformed` for an invalid certificate.
     public init(
         stores: [TrustedStore], bundleIDs: Set<BundleID>, environments: Set<StoreEnvironment>,
-        way: VerificationWay = .local
+        way: VerificationWay = .local, appIDs: [BundleID: Int64] = [:]
     ) throws(ReceiptRejection) {
         roots = try KnownRoots(stores)
         self.bundleIDs = Mutex(bundleIDs)
         self.environments = environments
         self.way = way
+        self.appIDs = appIDs
     }
 
     /// Accepts the purchases of more apps from now on.

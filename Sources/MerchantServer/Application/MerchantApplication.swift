@@ -48,8 +48,8 @@ public struct MerchantApplication: Sendable {
         do {
             let metrics = PrometheusMetrics()
             let merchant = try await Merchant.open(
-                at: place, stores: configuration.stores, bundleIDs: bundleIDs, policy: configuration.policy,
-                way: { way(configuration, $0, metrics, logger) },
+                at: place, stores: configuration.stores, bundleIDs: bundleIDs, appIDs: configuration.appIDs,
+                policy: configuration.policy, way: { way(configuration, $0, metrics, logger) },
                 blobs: { try place.blobs(configuration.bucket, now: now) },
                 now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
                 makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep, logger: logger)
@@ -198,8 +198,8 @@ public struct MerchantApplication: Sendable {
     }
 }
 
-/// Removes expired credits, including those of users who send no requests, and webhook events that were kept long
-/// enough.
+/// Removes expired credits, including those of users who send no requests, and webhook events and notifications that
+/// were kept long enough.
 private struct Upkeep: Service {
     let merchant: Merchant
     let logger: Logger
@@ -217,6 +217,12 @@ private struct Upkeep: Service {
                 } catch {
                     logger.warning(
                         "old webhook events were not removed", metadata: ["error": .string(String(describing: error))])
+                }
+                do {
+                    while try await merchant.pruneNotifications() >= 500, !Task.isCancelled {}
+                } catch {
+                    logger.warning(
+                        "old notifications were not removed", metadata: ["error": .string(String(describing: error))])
                 }
                 try await Task.sleep(for: .seconds(60))
             }

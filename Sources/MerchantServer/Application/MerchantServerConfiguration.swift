@@ -39,6 +39,9 @@ public struct MerchantServerConfiguration: Sendable {
     public var stores: [TrustedStore]
     /// The apps whose purchases are accepted, besides those of the product files.
     public var bundleIDs: Set<BundleID>
+    /// The numbers of apps at the store (`appAppleId`), which notifications of production must have. The number of
+    /// another app is not checked.
+    public var appIDs: [BundleID: Int64] = [:]
     /// The merchant's rules for purchases and balances.
     public var policy: MerchantPolicy
     /// Product files, one for each app, which are loaded at the start.

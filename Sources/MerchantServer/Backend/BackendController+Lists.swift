@@ -5,7 +5,7 @@ import Merchant
 import MerchantWire
 import StoreWire
 
-/// Lists of users, redeemed purchases and webhook events, a page at a time, and one transaction.
+/// Lists of users, redeemed purchases, notifications and webhook events, a page at a time, and one transaction.
 extension BackendController {
     func addLists(to router: Router<MerchantRequestContext>) {
         add(.users(), to: router) { [merchant] request, _ in
@@ -23,6 +23,9 @@ extension BackendController {
         }
         add(.adminRedemptions(), to: router) { [merchant] request, _ in
             try .json(try await merchant.redemptions(before: request.before, limit: try request.pageLimit()))
+        }
+        add(.adminNotifications(), to: router) { [merchant] request, _ in
+            try .json(try await merchant.notifications(before: request.before, limit: try request.pageLimit()))
         }
         add(.transaction(""), to: router) { [merchant] request, context in
             let query = request.uri.queryParameters

@@ -1,12 +1,15 @@
 import Foundation
 import HTTPSupport
+import HTTPTypes
 import Hummingbird
+import MerchantWire
 
 /// Refuses the requests of addresses and API keys that have reached their rate limit, before anything else is done for
 /// them.
 ///
 /// A request with a valid API key counts for its key alone. Every other request counts for its address, including one
-/// with a guessed key.
+/// with a guessed key. A notification counts for its address apart from other requests, and only if it is refused: a
+/// store may send many at once, and a sandbox sends each only once.
 struct RateLimitMiddleware: RouterMiddleware {
     typealias Context = MerchantRequestContext
 
@@ -25,6 +28,11 @@ struct RateLimitMiddleware: RouterMiddleware {
         let now = now()
         if let text = request.bearerToken, APIKeys.isKey(text) {
             try await take(key: text, from: address, at: now)
+        } else if request.method == .post, request.uri.path == MerchantRoute.notifications.path {
+            try limits.take(.notifier(address), at: now)
+            let response = try await next(request, context)
+            if response.status == .ok { limits.giveBack(.notifier(address)) }
+            return response
         } else {
             try limits.take(.address(address), at: now)
         }

@@ -34,6 +34,8 @@ public final class RateLimits: Sendable {
     public enum Subject: Sendable, Equatable {
         /// A client's network address.
         case address(NetworkAddress)
+        /// A client's network address, for a notification, at the rate of addresses.
+        case notifier(NetworkAddress)
         /// A user.
         case user(UserID)
         /// An API key, by name.
@@ -45,12 +47,14 @@ public final class RateLimits: Sendable {
 
     // Separate locks: a user's request takes one of the address and one of the user.
     private let addresses: Mutex<TokenBuckets<NetworkAddress>>
+    private let notifiers: Mutex<TokenBuckets<NetworkAddress>>
     private let users: Mutex<TokenBuckets<UserID>>
     private let keys: Mutex<TokenBuckets<String>>
 
     /// Creates limits with the given rates.
     public init(_ rates: Rates, capacity: Int = capacity) {
         addresses = Mutex(TokenBuckets(rates.address, capacity: capacity))
+        notifiers = Mutex(TokenBuckets(rates.address, capacity: capacity))
         users = Mutex(TokenBuckets(rates.user, capacity: capacity))
         keys = Mutex(TokenBuckets(rates.key, capacity: capacity))
     }
@@ -64,7 +68,7 @@ public final class RateLimits: Sendable {
         guard let wait = wait(subject, at: now) else { return }
         let who =
             switch subject {
-            case .address: "this address"
+            case .address, .notifier: "this address"
             case .user: "this user"
             case .key: "this API key"
             }
@@ -74,10 +78,11 @@ public final class RateLimits: Sendable {
             retryAfter: Int(min(max(wait.rounded(.up), 1), 3_600)))
     }
 
-    /// Undoes the count of a request that is counted again.
+    /// Undoes the count of a request that is counted again, or does not count.
     func giveBack(_ subject: Subject) {
         switch subject {
         case .address(let address): addresses.withLock { $0.giveBack(address) }
+        case .notifier(let address): notifiers.withLock { $0.giveBack(address) }
         case .user(let user): users.withLock { $0.giveBack(user) }
         case .key(let name): keys.withLock { $0.giveBack(name) }
         }
@@ -87,6 +92,7 @@ public final class RateLimits: Sendable {
         let seconds = now.timeIntervalSince1970
         return switch subject {
         case .address(let address): addresses.withLock { $0.take(address, at: seconds) }
+        case .notifier(let address): notifiers.withLock { $0.take(address, at: seconds) }
         case .user(let user): users.withLock { $0.take(user, at: seconds) }
         case .key(let name): keys.withLock { $0.take(name, at: seconds) }
         }

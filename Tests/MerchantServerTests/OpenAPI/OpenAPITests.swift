@@ -150,6 +150,17 @@ struct OpenAPITests {
                     ], next: "2-p")
             ),
             (
+                "StoreNotificationList",
+                StoreNotificationList(
+                    notifications: [
+                        StoreNotificationRecord(
+                            notificationID: "n", type: "DID_RENEW", subtype: "BILLING_RECOVERY", outcome: .applied,
+                            environment: .sandbox, bundleID: "b", transactionID: "2", originalTransactionID: "1",
+                            signedAt: 1, receivedAt: 2),
+                        StoreNotificationRecord(notificationID: "m", type: "TEST", signedAt: 1, receivedAt: 2),
+                    ], next: "2-n")
+            ),
+            (
                 "TransactionReport",
                 TransactionReport(
                     redemptions: [], entries: [PurchaseEntry(userID: "ann", currency: "gems", entry: entry)])
@@ -200,6 +211,8 @@ struct OpenAPITests {
         #expect(try words("WebhookState", nil) == Set(WebhookState.allCases.map(\.rawValue)))
         #expect(
             try words("RedemptionRecord", "state") == Set(RedemptionRecord.State.allCases.map(\.rawValue)))
+        let outcomes = StoreNotificationRecord.Outcome.allCases.map(\.rawValue)
+        #expect(try words("StoreNotificationRecord", "outcome") == Set(outcomes))
         #expect(try words("SettingsReport", "refund") == Set(RefundPolicy.allCases.map(\.rawValue)))
         #expect(try words("SettingsReport", "superseded") == Set(SupersededPolicy.allCases.map(\.rawValue)))
         #expect(try words("ProductKind", nil) == Set(ProductKind.allCases.map(\.rawValue)))
