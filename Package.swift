@@ -329,6 +329,7 @@ let package = Package(
                 "ConsolePages",
                 "ControlWire",
                 "CornerstoreEncoding",
+                "CornerstoreHTTPClient",
                 "HTTPSupport",
                 "ServerSupport",
                 "Store",
@@ -442,6 +443,7 @@ let package = Package(
             name: "cornerstore-bench",
             dependencies: [
                 "ContentPackages",
+                "CornerstoreHTTPClient",
                 "Database",
                 "Merchant",
                 "MerchantServer",

@@ -282,6 +282,8 @@ public enum ControlAPI {
         public var email: String?
         /// The purchaser's transaction, if a member of the family bought the product; nil for the account's own.
         public var sharedFrom: String?
+        /// The order identifier that the customer sees; nil for an item, and for what a family shares.
+        public var orderId: String?
 
         /// Creates a row.
         public init(
@@ -289,7 +291,7 @@ public enum ControlAPI {
             productId: String, kind: String, quantity: Int, price: String, currency: String, purchaseDate: String,
             expiresDate: String?, finishedDate: String?, revocationDate: String?, revocationReason: String?,
             refunded: String? = nil, isUpgraded: Bool? = nil, item: Int64? = nil, name: String? = nil,
-            email: String? = nil, sharedFrom: String? = nil
+            email: String? = nil, sharedFrom: String? = nil, orderId: String? = nil
         ) {
             self.transactionId = transactionId
             self.originalTransactionId = originalTransactionId
@@ -311,6 +313,7 @@ public enum ControlAPI {
             self.name = name
             self.email = email
             self.sharedFrom = sharedFrom
+            self.orderId = orderId
         }
     }
 

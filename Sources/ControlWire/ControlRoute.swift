@@ -202,6 +202,14 @@ public enum ControlRoute: Sendable, Hashable {
     /// Removes a partner.
     case removePartner(name: String)
 
+    // The App Store Server API.
+    /// Lists the API keys: ``ControlAPI/APIKey``.
+    case apiKeys
+    /// Creates an API key: ``ControlAPI/NewAPIKey``, answered with ``ControlAPI/CreatedAPIKey``.
+    case makeAPIKey
+    /// Revokes an API key. The answer is ``ControlAPI/APIKey``.
+    case revokeAPIKey(name: String)
+
     // The server itself.
     /// Follows the changes as `text/event-stream`; the data of an event is ``ControlAPI/Changed``.
     case events
@@ -223,6 +231,10 @@ public enum ControlRoute: Sendable, Hashable {
     case audit(subject: String? = nil, before: Int64? = nil, limit: Int? = nil)
     /// The managed catalog.
     case managed(ManagedRoute)
+    /// App Store Server Notifications.
+    case notifications(NotificationRoute)
+    /// Customers' requests for refunds.
+    case refundRequests(RefundRequestRoute)
 
     /// A payment sheet.
     case sheet(SheetRoute)
@@ -254,15 +266,17 @@ public enum ControlRoute: Sendable, Hashable {
         case operation
         /// In a path: a redemption code.
         case code
-        /// In a path: the id of a transaction, a batch of codes, upload, version, review or sheet.
+        /// In a path: the id of a transaction, a batch of codes, upload, version, review, sheet or notification,
+        /// or of a request for a refund.
         case id
-        /// In a path: the name of a partner, a payment rule or a file.
+        /// In a path: the name of a partner, a payment rule or a file, or the identifier of an API key.
         case name
         /// In a path: a purchase's key.
         case key
         /// In a query: the e-mail address or the cursor after which the list begins.
         case after
-        /// In a query: the transaction, attempt or number before which the list begins.
+        /// In a query: the transaction, attempt, notification, request for a refund or number before which the list
+        /// begins.
         case before
         /// In a query: the subject of an operator's change.
         case subject
@@ -278,7 +292,7 @@ public enum ControlRoute: Sendable, Hashable {
         case flag
         /// In a query: a kind of product, or `item`.
         case kind
-        /// In a query: a state of transactions or attempts.
+        /// In a query: a state of transactions, attempts, notifications or requests for refunds.
         case state
         /// In a query: the first date, in ISO 8601.
         case from
@@ -469,6 +483,9 @@ public enum ControlRoute: Sendable, Hashable {
         case .partners: Line(.get, "/control/v1/partners")
         case .addPartner: Line(.post, "/control/v1/partners")
         case .removePartner(let name): Line(.delete, "/control/v1/partners/{name}", [(.name, name)])
+        case .apiKeys: Line(.get, "/control/v1/api-keys")
+        case .makeAPIKey: Line(.post, "/control/v1/api-keys")
+        case .revokeAPIKey(let name): Line(.delete, "/control/v1/api-keys/{name}", [(.name, name)])
         case .events: Line(.get, "/control/v1/events")
         case .sheets: Line(.get, "/control/v1/sheets")
         case .screens: Line(.get, "/control/v1/screens")
@@ -486,6 +503,8 @@ public enum ControlRoute: Sendable, Hashable {
                     (.subject, subject), (.before, before.map(String.init)), (.limit, limit.map(String.init)),
                 ])
         case .managed(let route): Line(route.method, route.template)
+        case .notifications(let route): Line(route.method, route.template)
+        case .refundRequests(let route): Line(route.method, route.template)
         case .sheet(let route): Line(route.method, route.template)
         }
     }
@@ -499,6 +518,8 @@ public enum ControlRoute: Sendable, Hashable {
     /// The names of the parameters in the query.
     public var queryNames: [String] {
         if case .managed(let route) = self { return route.queryNames }
+        if case .notifications(let route) = self { return route.queryNames }
+        if case .refundRequests(let route) = self { return route.queryNames }
         if case .sheet(.outcome) = self { return [SheetRoute.wait] }
         return line.query.map(\.0.rawValue)
     }
@@ -506,6 +527,8 @@ public enum ControlRoute: Sendable, Hashable {
     /// The path and query of the request. Parameters that are nil are left out.
     public var path: String {
         if case .managed(let route) = self { return route.path }
+        if case .notifications(let route) = self { return route.path }
+        if case .refundRequests(let route) = self { return route.path }
         if case .sheet(let route) = self { return route.path }
         let line = line
         let path = line.values.reduce(line.template) { path, value in
@@ -534,7 +557,7 @@ public enum ControlRoute: Sendable, Hashable {
             .cancelUpload(UUID()), .completeUpload(UUID()), .campaigns(item: 1), .reviews(), .review(UUID()),
             .answerReview(UUID()),
             .removeReviewAnswer(UUID()), .hideReview(UUID()), .unhideReview(UUID()), .feeds, .buildFeed,
-            .partners, .addPartner, .removePartner(name: ""),
+            .partners, .addPartner, .removePartner(name: ""), .apiKeys, .makeAPIKey, .revokeAPIKey(name: ""),
             .account(.sandbox, email: ""), .signOut(.sandbox, email: ""), .clearHistory(.sandbox, email: ""),
             .appReceipt(.sandbox, email: "", bundle: ""), .search(.sandbox, text: ""), .transaction(.sandbox, id: ""),
             .transactionReceipt(.sandbox, id: ""), .attempts(.sandbox), .removeFault(.sandbox, operation: ""),
@@ -547,6 +570,10 @@ public enum ControlRoute: Sendable, Hashable {
             .screens, .announceScreen,
             .requests(), .settings, .revealTester, .audit(),
         ] + SubscriptionAction.allCases.map { .actOnSubscription(.sandbox, id: "", $0) }
-        + ContentStepName.allCases.map { .step($0, version: UUID()) } + ManagedRoute.all.map { .managed($0) }
+        + ContentStepName.allCases.map { .step($0, version: UUID()) } + fromOtherTables
+
+    private static let fromOtherTables: [ControlRoute] =
+        ManagedRoute.all.map { .managed($0) } + NotificationRoute.all.map { .notifications($0) }
+        + RefundRequestRoute.all.map { .refundRequests($0) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer(""), .asset("")].map { .sheet($0) }
 }

@@ -35,10 +35,11 @@ public struct Cornerstore: AsyncParsableCommand {
                 subcommands: [
                     AccountCommand.self, AppCommand.self, AttemptCommand.self, ClockCommand.self, CodeCommand.self,
                     EventsCommand.self, FamilyCommand.self, FaultCommand.self, FeedCommand.self, ItemCommand.self,
-                    OfferCodeCommand.self, PartnerCommand.self, PaymentRuleCommand.self,
+                    KeyCommand.self, NotificationCommand.self, OfferCodeCommand.self, PartnerCommand.self,
+                    PaymentRuleCommand.self,
                     PriceIncreaseCommand.self, ProductCommand.self, PromoteCommand.self, PromotionCommand.self,
-                    PurchaseCommand.self, ReviewCommand.self, SearchCommand.self, ServerCommand.self,
-                    SubscriptionCommand.self, TransactionCommand.self,
+                    PurchaseCommand.self, RefundRequestCommand.self, ReviewCommand.self, SearchCommand.self,
+                    ServerCommand.self, SubscriptionCommand.self, TransactionCommand.self,
                 ]),
             CommandGroup(
                 name: "Catalog files and hosted content", subcommands: [CatalogCommand.self, ContentCommand.self]),

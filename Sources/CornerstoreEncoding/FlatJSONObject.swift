@@ -1,3 +1,5 @@
+import Foundation
+
 /// The members of one JSON object. They are found in one pass and decoded only when requested. Nested values are
 /// checked, and decoded only on request.
 package struct FlatJSONObject: Sendable, Equatable {
@@ -176,6 +178,19 @@ package struct FlatJSONObject: Sendable, Equatable {
     package func object(_ name: StaticString) throws(FlatJSONScanner.Failure) -> FlatJSONObject? {
         guard let member = try member(name, .object) else { return nil }
         return try FlatJSONObject(Array(json[member.value]), path: path + "\(name).")
+    }
+
+    /// Whether the object has a member, also with the value null.
+    package func has(_ name: StaticString) -> Bool { members.contains { json.span.holds(name, at: $0.name) } }
+
+    /// The strings of an array; nil when the member is missing or null.
+    /// - Throws: ``FlatJSONScanner/Failure`` for a value of another type.
+    package func strings(_ name: StaticString) throws(FlatJSONScanner.Failure) -> [String]? {
+        guard let member = try member(name, .array) else { return nil }
+        guard let texts = try? JSONDecoder().decode([String].self, from: Data(json[member.value])) else {
+            throw failure(name, "must be an array of strings")
+        }
+        return texts
     }
 
     /// The failure of a member whose value was read and is not valid.

@@ -57,7 +57,7 @@ public final class Store: Sendable {
         self.processor = processor
         usesSandboxProcessor = processor is SandboxPaymentProcessor
         self.ids = ids
-        recorder = Recorder(ids: ids, catalog: catalog, environment: environment, policy: policy)
+        recorder = Recorder(ids: ids, catalog: catalog, environment: environment, policy: policy, apps: apps)
         self.issuer = issuer
         self.verifier = verifier
         self.policy = policy
@@ -92,6 +92,7 @@ public final class Store: Sendable {
                 try Transactions.highestID(connection), try RestoredTransactions.highestID(connection),
                 try ItemPurchases.highestID(connection), try Attempts.highestID(connection),
                 try SubscriptionFeed.highestNumber(connection), try Refunds.highestID(connection),
+                try Notifications.highestNumber(connection), try RefundRequests.highestID(connection),
             ]
             return (try ClockSettings.load(connection), highest.compactMap { $0 }.max())
         }

@@ -11,10 +11,12 @@ public enum StoreRouters {
     ///   - signIns: the rate limit on sign-ins; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download hosted content.
+    ///   - serverAPI: the App Store Server API of the environment.
+    ///   - ocsp: answers whether the certificates of signed payloads are good.
     ///   - requests: the log of `verifyReceipt` and refused requests.
     static func protocolRouter(
         _ store: Store, reviews: Reviews, visits: VisitDesk, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
-        patience: StallWatch.Rule = .usual, requests: RequestLog
+        patience: StallWatch.Rule = .usual, serverAPI: ServerAPI, ocsp: OCSPController, requests: RequestLog
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: RequestIDMiddleware())
@@ -27,6 +29,8 @@ public enum StoreRouters {
         ).addRoutes(to: router)
         VerifyReceiptController(store: store, requests: requests).addRoutes(to: router)
         ContentController(store: store, patience: patience).addRoutes(to: router)
+        ServerAPIController(api: serverAPI, environment: store.environment, requests: requests).addRoutes(to: router)
+        ocsp.addRoutes(to: router)
         return router
     }
 
@@ -76,6 +80,8 @@ public enum StoreRouters {
     ///   - managed: the apps whose catalog the store manages.
     ///   - desk: the upload and review of hosted content; nil where the server hosts none.
     ///   - feeds: builds feeds, and adds partners.
+    ///   - keys: creates, lists and revokes the keys of the App Store Server API.
+    ///   - notifications: serves the operator of the server notifications.
     ///   - adminToken: the token that every request must carry; nil for none.
     ///   - isGuarded: whether requests come from connections. A part of this process needs no token.
     ///   - patience: the lowest rate at which a client may upload content.
@@ -83,7 +89,8 @@ public enum StoreRouters {
     ///   - console: the base URL of the console beside the store; nil without one.
     static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, managed: ManagedCatalog, desk: ContentDesk?,
-        reviews: Reviews, campaigns: Campaigns, feeds: FeedControlController,
+        reviews: Reviews, campaigns: Campaigns, feeds: FeedControlController, keys: APIKeyController,
+        notifications: NotificationController,
         adminToken: String?, isGuarded: Bool = true, patience: StallWatch.Rule = .usual, operatorDesk: OperatorDesk,
         console: @escaping @Sendable () -> String?
     ) -> Router<StoreRequestContext> {
@@ -107,6 +114,9 @@ public enum StoreRouters {
         ReviewControlController(reviews: reviews).addRoutes(to: router)
         CampaignControlController(campaigns: campaigns).addRoutes(to: router)
         feeds.addRoutes(to: router)
+        keys.addRoutes(to: router)
+        notifications.addRoutes(to: router)
+        RefundRequestController(stores: byEnvironment).addRoutes(to: router)
         if let desk { ContentControlController(desk: desk, patience: patience).addRoutes(to: router) }
         SheetController(board: operatorDesk.sheets, catalog: catalog).addRoutes(to: router)
         OperatorController(apps: apps, catalog: catalog, desk: operatorDesk).addRoutes(to: router)

@@ -79,8 +79,8 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             [
-                "BlobStorage", "CGD", "ConsolePages", "ControlWire", "CornerstoreEncoding", "HTTPSupport",
-                "ServerSupport", "Store", "StoreReceipts", "StoreWire",
+                "BlobStorage", "CGD", "ConsolePages", "ControlWire", "CornerstoreEncoding", "CornerstoreHTTPClient",
+                "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
@@ -145,8 +145,8 @@ struct ModuleTable {
             outside: ["AsyncHTTPClient"]),
         "cornerstore-bench": Row(
             [
-                "ContentPackages", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store", "StoreKit",
-                "StoreReceipts", "StoreServer", "StoreWire",
+                "ContentPackages", "CornerstoreHTTPClient", "Database", "Merchant", "MerchantServer", "MerchantWire",
+                "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
             ],
             outside: [
                 "AsyncHTTPClient", "Crypto", "CryptoExtras", "Hummingbird", "Logging", "NIOCore", "NIOPosix",

@@ -1,4 +1,5 @@
-/// The rule that one file has the SQL of a table.
+/// The rule that one file has the SQL of a table. The extensions of its type, such as `Transactions+History.swift`
+/// beside `Transactions.swift`, are part of it.
 ///
 /// The file that writes a table also reads it. Another file may only read it in a joined statement that stands with
 /// another table, and only if it is listed in ``joins``.
@@ -21,6 +22,7 @@ struct TableFiles {
             let code = source.lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
             return (path: String(source.path.dropFirst("Sources/".count)), code: code)
         }
+        let files = Dictionary(texts.map { (Self.name($0.path), $0.path) }) { first, _ in first }
         tables = Set(
             texts.filter { Self.isSchema($0.path) }.flatMap { text in
                 text.code.matches(of: /CREATE TABLE (\w+)/).map { String($0.1) }
@@ -29,13 +31,19 @@ struct TableFiles {
             for match in text.code.matches(of: /\b(INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN)\s+(\w+)/) {
                 let table = String(match.2)
                 guard tables.contains(table) else { continue }
+                let file = files[String(Self.name(text.path).prefix { $0 != "+" })] ?? text.path
                 if match.1 == "FROM" || match.1 == "JOIN" {
-                    readers[table, default: []].insert(text.path)
+                    readers[table, default: []].insert(file)
                 } else {
-                    writers[table, default: []].insert(text.path)
+                    writers[table, default: []].insert(file)
                 }
             }
         }
+    }
+
+    /// A file's name without its folder and `.swift`.
+    private static func name(_ path: String) -> String {
+        String((path.split(separator: "/").last ?? "").dropLast(".swift".count))
     }
 
     private static func isSchema(_ path: String) -> Bool { path.contains("/Schema/") }

@@ -4,11 +4,11 @@ import Testing
 struct TableFilesTests {
     private static let joins: [(join: TableFiles.Join, reason: String)] = [
         (
-            .init(table: "credit_lots", file: "Merchant/Ledger/Ledger+SQL.swift"),
+            .init(table: "credit_lots", file: "Merchant/Ledger/Ledger.swift"),
             "a spend reads the balance and the next expiry in one statement; the audit compares lots with entries"
         ),
         (
-            .init(table: "redemptions", file: "Merchant/Ledger/Ledger+SQL.swift"),
+            .init(table: "redemptions", file: "Merchant/Ledger/Ledger.swift"),
             "the audit finds grants without a redemption"
         ),
         (
@@ -42,6 +42,10 @@ struct TableFilesTests {
         (
             .init(table: "item_purchases", file: "Store/Attempts/Attempts.swift"),
             "an attempt is listed with the purchase that a request for an item led to"
+        ),
+        (
+            .init(table: "subscriptions", file: "Store/Families/FamilyShares.swift"),
+            "what a member sees changes with the purchasers' subscriptions"
         ),
         (
             .init(table: "transactions", file: "Store/Accounts/Accounts.swift"),

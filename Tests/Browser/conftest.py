@@ -8,8 +8,8 @@ import playwright.sync_api
 import pytest
 import store as stores
 
-# Failed tests show the values of its assertions, too.
-pytest.register_assert_rewrite("looks")
+# Failed tests show the values of their assertions, too.
+pytest.register_assert_rewrite("looks", "server_api")
 
 # Milliseconds. Several test runs may share a machine with two cores.
 PATIENCE = 30_000

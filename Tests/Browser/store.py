@@ -89,9 +89,14 @@ class Store:
         raise AssertionError("cornerstore did not start: " + self.log)
 
     def run(self, *arguments):
-        """Runs a command of `cornerstore` on the store's data."""
-        subprocess.run([self.program, *arguments], check=True, timeout=60, stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL, env=self._environment | {"CORNERSTORE_DATA": str(self.data)})
+        """Runs a command of `cornerstore` on the store's data. Returns what it printed."""
+        return subprocess.run(
+            [self.program, *arguments], check=True, timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            text=True, env=self._environment | {"CORNERSTORE_DATA": str(self.data)}).stdout
+
+    def report(self, *arguments):
+        """Runs a command of `cornerstore` on the store's data. Returns the JSON document that it printed."""
+        return json.loads(self.run(*arguments, "--json"))
 
     @property
     def log(self):
@@ -127,20 +132,20 @@ class Store:
             if review.get("title"):
                 request("PUT", f"{control}/{review['reviewId']}/answer", {"text": text})
 
-    def account(self, storefront="USA", **settings):
+    def account(self, storefront="USA", environment="sandbox", **settings):
         """A new account: its e-mail address and its password."""
         name, password = f"{uuid.uuid4().hex}@example.com", uuid.uuid4().hex
-        request("POST", self.control + "/control/v1/sandbox/accounts",
+        request("POST", f"{self.control}/control/v1/{environment}/accounts",
                 {"email": name, "password": password, "storefront": storefront, **settings})
         return name, password
 
-    def customer(self, storefront="USA"):
+    def customer(self, storefront="USA", environment="sandbox"):
         """A new account that is signed in on a device of its own."""
-        name, password = self.account(storefront)
+        name, password = self.account(storefront, environment)
+        device = self.addresses[environment] + "/device/v1"
         session = request(
-            "POST", self.addresses["sandbox"] + "/device/v1/session",
-            {"email": name, "password": password, "deviceId": str(uuid.uuid4())})
-        return Customer(self.addresses["sandbox"] + "/device/v1", name, session["token"])
+            "POST", device + "/session", {"email": name, "password": password, "deviceId": str(uuid.uuid4())})
+        return Customer(device, name, session["token"])
 
 
 class Customer:
@@ -168,10 +173,20 @@ class Customer:
                 self._token)
 
     def subscribe(self, app, product):
-        """Buys a product of an app."""
-        request("POST", self._device + "/purchases",
-                {"idempotencyKey": str(uuid.uuid4()), "bundleId": app, "productId": product, "quantity": 1,
-                 "simulatesAskToBuy": False}, self._token)
+        """Buys a subscription of an app."""
+        self.purchase(app, product)
+
+    def purchase(self, app, product, quantity=1, user=None):
+        """Buys a product of an app, which may have a name for its user. Returns the transaction."""
+        order = {"idempotencyKey": str(uuid.uuid4()), "bundleId": app, "productId": product, "quantity": quantity,
+                 "simulatesAskToBuy": False}
+        if user is not None:
+            order["applicationUsername"] = user
+        return request("POST", self._device + "/purchases", order, self._token)["transaction"]
+
+    def finish(self, transaction):
+        """Finishes a transaction."""
+        request("POST", f"{self._device}/transactions/{transaction}/finish", token=self._token)
 
     def subscriptions(self):
         """The subscriptions."""

@@ -105,6 +105,42 @@ import Testing
         }
     }
 
+    @Test func keysAreMadeListedAndRevoked() async throws {
+        try await RunningStore.with { store async throws in
+            let file = store.directory.path("club.p8")
+            let made = try await store.run("key make --app com.example.app --out \(file) --json").output.object()
+            let key = try #require(made["keyId"] as? String)
+            #expect(made["keyFile"] as? String == file && made["bundleId"] as? String == "com.example.app")
+            #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("-----BEGIN PRIVATE KEY-----"))
+            let again = await store.run("key make --app com.example.app --out \(file)")
+            #expect(again.status == 1 && again.errors.contains("exists already"))
+            #expect(await store.run("key make --app com.example.none --out \(file).other").status == 1)
+            #expect(await store.run("key").output.contains(key))
+            #expect(await store.run("key revoke \(key)").output == "The key \(key) is revoked.\n")
+            #expect(await store.run("key revoke nothing").status == 1)
+        }
+    }
+
+    @Test func notificationsAreSetTestedListedAndSentAgain() async throws {
+        try await RunningStore.with { store async throws in
+            #expect(await store.run("notification").output == "No notifications in sandbox.\n")
+            #expect(await store.run("notification test").status == 1)
+            #expect(await store.run("notification url set http://example.com").status == 1)
+            let url = await store.run("notification url set http://127.0.0.1:1/a --redirect https://b.example").output
+            #expect(url.contains("http://127.0.0.1:1/a") && url.contains("https://b.example"), "\(url)")
+            let sent = try await store.run("notification test --json").output.object()
+            let id = try #require(sent["notificationUUID"] as? String)
+            #expect(sent["notificationType"] as? String == "TEST" && sent["bundleId"] as? String == "com.example.app")
+            #expect(await store.run("notification list").output.contains(id))
+            #expect(await store.run("notification show \(id)").output.contains("TEST"))
+            let resent = try await store.run("notification resend \(id) --json").output.object()
+            #expect(resent["state"] as? String == "waiting" && resent["notificationUUID"] as? String == id)
+            #expect(await store.run("notification show nothing").status == 1)
+            #expect(await store.run("notification url remove").output == "Removed.\n")
+            #expect(await store.run("notification url").output.hasPrefix("No app of sandbox"))
+        }
+    }
+
     @Test func theServerIsShown() async throws {
         try await RunningStore.with { store async throws in
             let settings = try await store.run("server settings --json").output.object()

@@ -83,7 +83,7 @@ import Testing
             case .schemaPrefix: "another"
             case .host: "127.0.0.2"
             case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .consolePort, .node: "7"
-            case .storefrontURL: "https://store.example"
+            case .storefrontURL, .ocspURL: "https://store.example"
             case .consoleHost: "console.example"
             case .webhook: "https://backend.example/hook"
             case .consoleFiles: "/srv/console"
@@ -205,6 +205,16 @@ import Testing
         let error = #expect(throws: CommandError.self) { try bad.configuration() }
         #expect(error?.code == .usage)
         #expect(error?.detail.contains(setting.rawValue) == true)
+    }
+
+    @Test(arguments: [ServeSetting.storefrontURL, .ocspURL])
+    func urlsAreHTTPAndASCII(_ setting: ServeSetting) throws {
+        for wrong in ["store.example", "ftp://store.example", "http://store.example/?a=b", "http://é.example"] {
+            let error = #expect(throws: CommandError.self) { try settings(flags: [setting: wrong]).configuration() }
+            #expect(error?.code == .usage && error?.detail.contains(setting.rawValue) == true)
+        }
+        let configuration = try settings(flags: [.ocspURL: "http://store.example/ocsp/"]).configuration()
+        #expect(configuration.ocspURL == "http://store.example/ocsp")
     }
 
     @Test func noErrorContainsADatabasesPassword() throws {

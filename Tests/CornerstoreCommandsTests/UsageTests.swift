@@ -36,7 +36,10 @@ import Testing
         "merchant products put a --on-sale --off-sale", "merchant products show", "merchant content put issue-12",
         "merchant webhooks replay", "merchant webhooks replay a --all", "merchant user",
         "merchant history ann --before 0", "merchant adjust ann --give 1", "merchant adjust ann --currency gold",
-        "merchant adjust ann --currency gold --give 1 --take 1",
+        "merchant adjust ann --currency gold --give 1 --take 1", "merchant notifications --limit 0", "key make",
+        "key revoke", "notification list --limit 0", "notification list --limit 201",
+        "notification list --state lost", "notification show", "notification resend", "notification url set",
+        "notification test --environment mars",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -49,7 +52,8 @@ import Testing
     /// Not “missing value”, which says nothing to who gave one.
     @Test(arguments: [
         "buy a --quantity -1", "fault order finish 503 --count -1", "payment-rule add a --count -1",
-        "transaction list --limit -1", "serve a.storekit --sandbox-port -1", "serve a.storekit --node -1",
+        "transaction list --limit -1", "notification list --limit -1", "serve a.storekit --sandbox-port -1",
+        "serve a.storekit --node -1",
         "merchant serve --port -1", "merchant history ann --before -1",
         "merchant adjust ann --currency gold --take 0", "merchant adjust ann --currency gold --give -1",
     ])
@@ -65,7 +69,7 @@ import Testing
 
     @Test(arguments: [
         "buy com.example.a", "clock", "fault", "app list", "account list", "purchase", "transaction list",
-        "payment-rule",
+        "payment-rule", "key", "notification", "notification test", "notification url",
         "clock --control http://127.0.0.1:1", "receipt inspect no-such-file", "serve no-such-file.storekit",
         "catalog check no-such-file", "merchant products load no-such-file", "merchant check --config no-such-file",
         "merchant serve --config no-such-file",
@@ -108,11 +112,14 @@ import Testing
         "merchant products list", "merchant products show", "merchant products put", "merchant products remove",
         "merchant products load", "merchant content", "merchant content list", "merchant content put",
         "merchant webhooks secret", "merchant webhooks test", "merchant webhooks dead", "merchant webhooks replay",
-        "merchant user", "merchant history", "merchant adjust",
+        "merchant user", "merchant history", "merchant adjust", "merchant notifications",
         "merchant backup", "subscriptions", "subscriptions list", "subscriptions cancel", "subscriptions enable",
         "subscriptions change", "subscriptions page",
         "merchant restore", "product", "product list", "product create", "product set", "product submit",
         "product history", "app register", "app checklist", "catalog import", "catalog export",
+        "key", "key make", "key list", "key revoke", "notification", "notification list", "notification show",
+        "notification resend", "notification test", "notification url", "notification url show",
+        "notification url set", "notification url remove",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])

@@ -97,7 +97,7 @@ import Testing
         try await Backend.sqlite.withDatabase(migrations: AppSchema.migrations) { apps, _ async throws in
             try await TemporaryDirectory.with { directory async throws in
                 var settings = SQLiteSettings()
-                settings.maximumPages = 96
+                settings.maximumPages = 128
                 let database = try await Database.open(
                     .sqlite(path: directory.path("store.sqlite")), migrations: StoreSchema.migrations,
                     limits: Database.Limits(),

@@ -101,6 +101,7 @@ struct TestStore {
     let store: Store
     let clock: TestClock
     let database: Database
+    let databases: StoreDatabases
 
     /// - Parameter edit: changes the file's text.
     static func catalog(_ edit: (String) -> String = { $0 }) throws -> Catalog {
@@ -124,7 +125,7 @@ struct TestStore {
             content: content, signer: authority.receiptSigner(for: environment),
             verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
             realTime: clock.now, passwordCost: PasswordCost(rounds: 16), processor: processor)
-        return TestStore(store: store, clock: clock, database: database)
+        return TestStore(store: store, clock: clock, database: database, databases: databases)
     }
 
     var sharedSecret: String { store.apps[Self.bundleID]?.sharedSecret ?? "" }

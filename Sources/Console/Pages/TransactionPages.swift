@@ -229,6 +229,7 @@ enum TransactionPages {
         if let date = row.revocationDate {
             section.facts.append(request.moments.fact("Refunded", date, note: "cancellation_date"))
         }
+        add("Order", row.orderId, "the number that the customer sees", isID: true)
         add("Refund's reason", row.revocationReason)
         add("Given back", row.refunded.map { "\($0) \(row.currency)" })
         if row.isUpgraded == true { add("Replaced", "by a change of plan", "is_upgraded") }

@@ -11,11 +11,11 @@ struct FaultCommand: AsyncParsableCommand {
         discussion: """
             Operations: \(Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")).
 
-            A failure is a status: 21005, 21009 or 21100 to 21199 for verifyReceipt, HTTP 400 to 599 for download, and HTTP 500 to 599 for the \
-            other operations. The operations products, purchases, receipts and restores also accept an error that the device passes to the \
-            app: a case of SKError.Code, or SSServerErrorDomain/0, /5002, /5020 or /-5000. The operation download (hosted content, served by \
-            the store itself) accepts cut-after:BYTES. The operation content, which returns the content's address, accepts lying-digest and \
-            lying-length.
+            A failure is a status: 21005, 21009 or 21100 to 21199 for verifyReceipt, HTTP 400 to 599 for download, 429 or 500 for \
+            serverAPI (the App Store Server API), and HTTP 500 to 599 for the other operations. The operations products, purchases, \
+            receipts and restores also accept an error that the device passes to the app: a case of SKError.Code, or \
+            SSServerErrorDomain/0, /5002, /5020 or /-5000. The operation download (hosted content, served by the store itself) accepts \
+            cut-after:BYTES. The operation content, which returns the content's address, accepts lying-digest and lying-length.
 
               cornerstore fault order verifyReceipt 21005 --count 3
               cornerstore fault order purchases 503

@@ -37,7 +37,7 @@ extension TransactionCommand {
                 let fields = Table.fields(
                     [
                         ("transaction", transaction.transactionId),
-                        ("account", detail.email ?? transaction.accountId),
+                        ("order", transaction.orderId), ("account", detail.email ?? transaction.accountId),
                         ("app", transaction.bundleId.isEmpty ? nil : transaction.bundleId),
                         ("product", transaction.productId), ("name", transaction.name), ("kind", transaction.kind),
                         ("quantity", "\(transaction.quantity)"),

@@ -80,6 +80,12 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The base URL of the storefront's links, if others reach it by another address.", valueName: "url"))
     var storefrontURL: String?
+    @Option(
+        name: .customLong("ocsp-url"),
+        help: ArgumentHelp(
+            "The URL of the OCSP responder in the certificates of signed payloads, if others reach /ocsp of the store by another address.",
+            valueName: "url"))
+    var ocspURL: String?
     @Flag(
         inversion: .prefixedNo, help: "Build partner feeds by the store's clock: full weekly, else daily (default: no)."
     )
@@ -146,6 +152,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.productionPort] = productionPort.map(String.init)
         flags[.storefrontPort] = storefrontPort.map(String.init)
         flags[.storefrontURL] = storefrontURL
+        flags[.ocspURL] = ocspURL
         flags[.searchRate] = searchRate
         flags[.feed] = feed.map(String.init)
         flags[.feedLayouts] = feedLayouts

@@ -27,6 +27,7 @@ enum ServeSetting: String, ServerSettingName {
     case productionPort = "production-port"
     case storefrontPort = "storefront-port"
     case storefrontURL = "storefront-url"
+    case ocspURL = "ocsp-url"
     case searchRate = "search-rate"
     case feed
     case feedLayouts = "feed-layouts"
@@ -101,7 +102,8 @@ struct ServeSettings {
             .productionPort, ports, otherwise: configuration.productionPort)
         configuration.storefrontPort = try layers.number(
             .storefrontPort, ports, otherwise: configuration.storefrontPort)
-        configuration.storefrontURL = try storefrontURL()
+        configuration.storefrontURL = try url(.storefrontURL, example: "https://store.example.com")
+        configuration.ocspURL = try url(.ocspURL, example: "http://store.example.com/ocsp")
         if text(.searchRate) != nil {
             configuration.searchRate = try layers.rate(.searchRate, otherwise: .init(burst: 20, perSecond: 1))
         }
@@ -149,14 +151,15 @@ struct ServeSettings {
         return text
     }
 
-    private func storefrontURL() throws -> String? {
-        guard let text = text(.storefrontURL) else { return nil }
+    /// Returns a base URL without a trailing slash. It is ASCII, as a certificate requires.
+    private func url(_ setting: ServeSetting, example: String) throws -> String? {
+        guard let text = text(setting) else { return nil }
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme ?? ""), url.host != nil,
-            url.query == nil, url.fragment == nil, text.utf8.count <= 200
+            url.query == nil, url.fragment == nil, text.utf8.count <= 200,
+            text.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else {
             throw CommandError(
-                .usage,
-                "storefront-url must be a URL such as https://store.example.com, not “\(Style.printable(text))”.")
+                .usage, "\(setting.rawValue) must be a URL such as \(example), not “\(Style.printable(text))”.")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }

@@ -2,8 +2,10 @@ import Console
 import Foundation
 import Logging
 import MerchantServer
+import MerchantWire
 import NIOCore
 import ServiceLifecycle
+import Store
 import StoreServer
 import UnixSignals
 
@@ -138,6 +140,11 @@ private struct StoreAfterOthers: Service {
             // Another service did not start, so this task was cancelled.
             await application.close()
             throw error
+        }
+        // The merchant hears of everything that happens, unless the operator set another URL for an app.
+        if let merchant = addresses.merchant {
+            application.apps.usualNotificationReceiver = try? NotificationReceiver(
+                url: merchant + MerchantRoute.notifications.path)
         }
         try await application.run(
             gracefulShutdownSignals: [], merchant: addresses.merchant, console: addresses.console, onReady: onReady)

@@ -10,4 +10,6 @@ public struct AppRecord: Sendable, Equatable {
     public var sharedSecret: String
     /// The billing grace period of the app's subscriptions; nil for none.
     public var gracePeriod: GracePeriod?
+    /// The receivers of App Store Server Notifications; none in an environment for which the operator set none.
+    public var notificationReceivers: [StoreEnvironment: NotificationReceiver] = [:]
 }

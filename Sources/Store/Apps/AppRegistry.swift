@@ -10,6 +10,7 @@ import Synchronization
 public final class AppRegistry: Sendable {
     private let database: Database
     private let records: Mutex<[BundleID: AppRecord]>
+    private let usualReceiver = Mutex<NotificationReceiver?>(nil)
 
     private init(database: Database, records: [BundleID: AppRecord]) {
         self.database = database
@@ -78,11 +79,49 @@ public final class AppRegistry: Sendable {
         records.withLock { $0 = known }
     }
 
+    /// The receiver of the notifications of every app that has none of its own, such as the merchant beside the store;
+    /// nil for none. It is not kept in the database.
+    public var usualNotificationReceiver: NotificationReceiver? {
+        get { usualReceiver.withLock { $0 } }
+        set { usualReceiver.withLock { $0 = newValue } }
+    }
+
+    /// The receiver of an app's notifications in an environment; nil when nobody receives them.
+    public func notificationReceiver(
+        of bundleID: BundleID, in environment: StoreEnvironment
+    ) -> NotificationReceiver? {
+        guard let record = self[bundleID] else { return nil }
+        return record.notificationReceivers[environment] ?? usualNotificationReceiver
+    }
+
+    /// Sets the receiver of an app's notifications in an environment; nil leaves them to the usual one. Notifications
+    /// that wait are sent to the new receiver.
+    /// - Throws: ``StoreError`` `unknown_app`; ``DatabaseError``.
+    public func setNotificationReceiver(
+        _ receiver: NotificationReceiver?, of bundleID: BundleID, in environment: StoreEnvironment
+    ) async throws {
+        let known = try await database.write { connection in
+            let changed = try connection.execute(
+                """
+                UPDATE apps SET \(environment.name)_notification_url = $2, \(environment.name)_redirect_origins = $3
+                WHERE bundle_id = $1
+                """, [bundleID.rawValue, receiver?.address.text, receiver?.originsText])
+            guard changed == 1 else {
+                throw StoreError(
+                    .unknownApp, "No app with the bundle identifier \(bundleID.rawValue.prefix(255)) is known.")
+            }
+            return try Self.load(connection)
+        }
+        records.withLock { $0 = known }
+    }
+
     private static func load(_ connection: Connection) throws -> [BundleID: AppRecord] {
         var records: [BundleID: AppRecord] = [:]
         let rows = try connection.query(
             """
-            SELECT bundle_id, app_id, shared_secret, grace_days, grace_in_production, grace_in_sandbox, grace_after_paid
+            SELECT bundle_id, app_id, shared_secret, grace_days, grace_in_production, grace_in_sandbox,
+                grace_after_paid, sandbox_notification_url, sandbox_redirect_origins, production_notification_url,
+                production_redirect_origins
             FROM apps
             """, [])
         for row in rows {
@@ -93,8 +132,14 @@ public final class AppRegistry: Sendable {
                     length: length, inProduction: try row.bool(4), inSandbox: try row.bool(5),
                     paidToPaidOnly: try row.bool(6))
             }
+            var receivers: [StoreEnvironment: NotificationReceiver] = [:]
+            for (environment, column) in [(StoreEnvironment.sandbox, 7), (.production, 9)] {
+                receivers[environment] = NotificationReceiver(
+                    url: try row.optionalString(column), origins: try row.optionalString(column + 1))
+            }
             records[bundleID] = AppRecord(
-                bundleID: bundleID, appID: try row.int64(1), sharedSecret: try row.string(2), gracePeriod: grace)
+                bundleID: bundleID, appID: try row.int64(1), sharedSecret: try row.string(2), gracePeriod: grace,
+                notificationReceivers: receivers)
         }
         return records
     }

@@ -84,6 +84,21 @@ enum FamilyShares {
         try received(by: accountID, in: nil, connection).filter { $0.endedAt == nil }.map(\.sourceID)
     }
 
+    /// Numbers that differ when the subscriptions that are or were shared with an account in an app do: how many they
+    /// are, how many of the shares have ended, and the sum of the revisions.
+    static func mark(
+        of accountID: AccountID, in bundleID: BundleID, _ connection: Connection
+    ) throws -> [SQLValue] {
+        try connection.query(
+            """
+            SELECT count(*), count(family_shares.ended_at), CAST(sum(subscriptions.revision) AS BIGINT)
+            FROM family_shares
+            JOIN subscriptions ON subscriptions.original_transaction_id = family_shares.source_id
+            WHERE family_shares.account_id = $1 AND family_shares.bundle_id = $2
+            """, [accountID.rawValue, bundleID.rawValue]
+        ).flatMap(\.values)
+    }
+
     private static func share(_ row: Row) throws -> FamilyShare {
         FamilyShare(
             originalTransactionID: TransactionID(rawValue: try row.int64(0)), accountID: AccountID(try row.string(1)),
@@ -169,6 +184,7 @@ enum FamilyShares {
         copy.isRenewal = false
         try copy.insert(connection)
         try save(share, connection)
+        try OneTimeNews.charge.tell(of: copy, at: date, recorder, connection)
         guard source.kind == .autoRenewableSubscription,
             let purchasers = try Subscriptions.find(source.originalTransactionID, connection)
         else { return }
@@ -254,8 +270,11 @@ enum FamilyShares {
         ended.endedAt = date
         try save(ended, connection)
         guard !isOver else { return }
-        let revoked = try Transactions.revokeShared(share, at: date, connection)
-        for transaction in revoked { try Revocations.insert(transaction, connection) }
+        let revoked = try Transactions.revokeShared(share, at: date, recorder, connection)
+        for transaction in revoked {
+            try Revocations.insert(transaction, connection)
+            try OneTimeNews.revoked.tell(of: transaction, at: date, recorder, connection)
+        }
         guard let subscription, !revoked.isEmpty,
             let last = try Transactions.find(share.transactionID, connection)
         else { return }
@@ -264,19 +283,25 @@ enum FamilyShares {
     }
 
     /// Revokes the members' transactions of a refunded one.
-    static func revoke(_ source: Transaction, at date: Int64, _ connection: Connection) throws {
-        for transaction in try Transactions.revokeShared(from: source.transactionID, at: date, connection) {
+    static func revoke(
+        _ source: Transaction, at date: Int64, _ recorder: Recorder, _ connection: Connection
+    ) throws {
+        for transaction in try Transactions.revokeShared(
+            from: source.transactionID, at: date, recorder, connection)
+        {
             try Revocations.insert(transaction, connection)
+            try OneTimeNews.revoked.tell(of: transaction, at: date, recorder, connection)
         }
     }
 
     /// Gives the members of the family their transactions of a refund that was reversed back.
     /// - Parameter date: when the refund was made. What was revoked at another time stays so.
     static func reinstate(
-        _ source: TransactionID, of original: TransactionID, revokedAt date: Int64, _ connection: Connection
+        _ source: TransactionID, of original: TransactionID, revokedAt date: Int64, _ recorder: Recorder,
+        _ connection: Connection
     ) throws {
         for share in try active(of: original, connection) {
-            try Transactions.reinstateShared(from: source, with: share.accountID, revokedAt: date, connection)
+            try Transactions.reinstateShared(from: source, with: share.accountID, revokedAt: date, recorder, connection)
         }
     }
 
@@ -343,11 +368,11 @@ extension Transaction {
 }
 
 extension SubscriptionNews {
-    /// What members are told of the purchaser's news; nil for nothing. Prices, offers, declined refunds and extensions
-    /// that failed concern the purchaser only.
+    /// What members are told of the purchaser's news; nil for nothing. Prices, offers, requests for refunds, declined
+    /// refunds and extensions that failed concern the purchaser only.
     fileprivate var forMembers: (Kind, Subtype?)? {
         switch type {
-        case .priceIncrease, .refundDeclined, .massExtension: nil
+        case .priceIncrease, .consumptionRequest, .refundDeclined, .massExtension: nil
         case .refund: (.revoked, nil)
         case .offerRedeemed: subtype.map { (.renewalPreference, $0) }
         case .subscribed, .renewalPreference, .renewalStatus, .renewed, .failedToRenew, .gracePeriodExpired, .expired,

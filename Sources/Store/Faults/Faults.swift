@@ -23,13 +23,26 @@ public final class Faults: Sendable {
         case content
         /// Downloads of bytes from the store itself.
         case download
+        /// Requests to the App Store Server API.
+        case serverAPI
 
         /// The statuses that can be ordered.
         public var statuses: [ClosedRange<Int>] {
             switch self {
             case .verifyReceipt: [21005...21005, 21009...21009, 21100...21199]
             case .download: [400...599]
+            case .serverAPI: [429...429, 500...500]
             default: [500...599]
+            }
+        }
+
+        /// The sentence that names ``statuses``.
+        fileprivate var advice: String {
+            switch self {
+            case .verifyReceipt: "verifyReceipt can be made to answer 21005, 21009 or 21100 to 21199."
+            case .download: "Give an HTTP status of 400 to 599."
+            case .serverAPI: "The App Store Server API can be made to answer 429 or 500."
+            default: "Give an HTTP status of 500 to 599."
             }
         }
 
@@ -62,8 +75,8 @@ public final class Faults: Sendable {
         /// The operation that fails.
         public var operation: Operation
         /// The status to answer with: for ``Operation/verifyReceipt`` 21005, 21009 or 21100 to 21199, for
-        /// ``Operation/download`` an HTTP status of 400 to 599, and for the others an HTTP status of 500 to 599.
-        /// Ignored when ``error``, ``cutAfter`` or ``lie`` is set.
+        /// ``Operation/download`` an HTTP status of 400 to 599, for ``Operation/serverAPI`` 429 or 500, and for the
+        /// others an HTTP status of 500 to 599. Ignored when ``error``, ``cutAfter`` or ``lie`` is set.
         public var status: Int
         /// The error that the device reports to the app, instead of a status. Only for ``Operation/products``,
         /// ``Operation/purchases``, ``Operation/receipts`` and ``Operation/restores``.
@@ -123,11 +136,7 @@ public final class Faults: Sendable {
                         "An error by name can be ordered only for products, purchases, receipts and restores.")
                 }
             } else if !statuses.contains(where: { $0.contains(status) }) {
-                throw StoreError(
-                    .invalidRequest,
-                    operation == .verifyReceipt
-                        ? "verifyReceipt can be made to answer 21005, 21009 or 21100 to 21199."
-                        : "Give an HTTP status of \(operation == .download ? 400 : 500) to 599.")
+                throw StoreError(.invalidRequest, operation.advice)
             }
             guard (1...1_000_000).contains(remaining) else {
                 throw StoreError(.invalidRequest, "A fault can be ordered for the next 1 to 1,000,000 requests.")

@@ -73,6 +73,7 @@ extension Store {
             let transactions = try Transactions.page(query, connection).rows
             try Transactions.delete(transactions, connection)
             try Refunds.delete(of: transactions.map(\.transactionID), connection)
+            try RefundRequests.delete(of: transactions.map(\.transactionID), connection)
             try Purchase.delete(transactions.compactMap(\.idempotencyKey), connection)
             return transactions.count
         }

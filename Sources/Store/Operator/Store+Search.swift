@@ -20,16 +20,16 @@ extension Store {
     /// name.
     static let mostFound = 20
 
-    /// Finds exact identifiers of transactions and accounts first, then apps and products with the identifier or a name
-    /// that begins with the text in any case, then e-mail addresses that begin with it, then the newest transactions
-    /// with this application user name, among the last 20,000.
+    /// Finds exact identifiers of transactions, orders and accounts first, then apps and products with the identifier
+    /// or a name that begins with the text in any case, then e-mail addresses that begin with it, then the newest
+    /// transactions with this application user name, among the last 20,000.
     /// - Throws: ``StoreError`` `invalid_request` for an empty or too long text; ``DatabaseError``.
     public func search(_ text: String) async throws -> [SearchHit] {
         guard (1...Self.longestSearch).contains(text.utf8.count), !text.utf8.contains(0) else {
             throw StoreError(.invalidRequest, "Search for 1 to \(Self.longestSearch) bytes of text.")
         }
         var hits: [SearchHit] = []
-        if let transactionID = TransactionID(text) {
+        if let transactionID = TransactionID(text) ?? OrderID(text)?.transactionID {
             do { hits.append(.row(try await ledgerEntry(transactionID).row)) } catch is StoreError {}
         }
         if let account = try await accounts.account(AccountID(text)) { hits.append(.account(account)) }

@@ -427,6 +427,10 @@ extension Store {
             guard isOwned else { throw OwnedMeanwhile() }
         }
         try transaction.insert(connection)
+        // A product that is owned already is delivered again without a charge.
+        if transaction.originalTransactionID == transaction.transactionID {
+            try OneTimeNews.charge.tell(of: transaction, at: transaction.purchaseDate, recorder, connection)
+        }
         if sale.subscription?.earlier != nil, !sale.product.isShareable {
             try FamilyShares.end(
                 of: transaction.originalTransactionID, at: transaction.purchaseDate, recorder, connection)

@@ -82,6 +82,15 @@ final class ReceiptIssuer: Sendable {
         ).bytes
     }
 
+    /// The version of the app that the customer bought first. The sandbox always has this one, as Apple's.
+    static let originalApplicationVersion = "1.0"
+
+    /// When an account first had an app, in milliseconds since 1970. In the sandbox it is a constant, as Apple's writes
+    /// it.
+    static func originalPurchaseDate(of account: Account, _ environment: StoreEnvironment) -> Int64 {
+        environment == .sandbox ? 1_375_340_400_000 : account.createdAt
+    }
+
     private func contents(
         account: Account, app: AppRecord, bundleVersion: String, device: DeviceBinding, transactions: [Transaction],
         at milliseconds: Int64
@@ -109,10 +118,8 @@ final class ReceiptIssuer: Sendable {
             downloadID: isSandbox ? 0 : app.downloadID(of: account),
             versionExternalIdentifier: isSandbox ? 0 : app.versionExternalIdentifier(bundleVersion),
             inApp: transactions.map { InAppPurchase($0, environment: environment) },
-            // The sandbox's constants, as Apple's writes them.
-            originalPurchaseDate: isSandbox
-                ? Date(timeIntervalSince1970: 1_375_340_400) : Date(milliseconds: account.createdAt),
-            originalApplicationVersion: "1.0", expirationDate: nil,
+            originalPurchaseDate: Date(milliseconds: Self.originalPurchaseDate(of: account, environment)),
+            originalApplicationVersion: Self.originalApplicationVersion, expirationDate: nil,
             otherAttributes: AppReceipt.serverAttributes(
                 attribute6: RandomBytes.make(64), attribute7: RandomBytes.make(72)))
     }

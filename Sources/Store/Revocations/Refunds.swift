@@ -7,7 +7,7 @@ import StoreWire
 enum RefundKind: String, Sendable {
     /// All that was paid.
     case whole
-    /// The part of a subscription period that was not over.
+    /// The part of a subscription period that was not over, or of another product that was not used.
     case prorated
     /// The part of a subscription period that a change of plan replaced.
     case upgrade
@@ -26,12 +26,14 @@ enum Refunds {
     }
 
     /// Records the refund of a transaction, unless nothing is left to refund.
-    /// - Parameter date: when it is refunded. Of a period, the time after it is unused.
+    /// - Parameters:
+    ///   - date: when it is refunded. Of a period, the time after it is unused.
+    ///   - consumed: how much of another product was used, in thousandths of a per cent; nil for all.
     static func add(
-        _ kind: RefundKind, _ transaction: Transaction, at date: Int64, _ recorder: Recorder,
+        _ kind: RefundKind, _ transaction: Transaction, at date: Int64, consumed: Int64? = nil, _ recorder: Recorder,
         _ connection: Connection
     ) throws {
-        let share = kind == .whole ? transaction.price : transaction.unusedShare(at: date)
+        let share = kind == .whole ? transaction.price : transaction.unusedShare(at: date, consumed: consumed)
         let amount = min(share.milliunits, transaction.price.milliunits - transaction.refunded)
         guard amount > 0 else { return }
         try Transactions.addRefund(amount, to: transaction.transactionID, connection)
@@ -144,10 +146,14 @@ enum PaymentKey {
 }
 
 extension Transaction {
-    /// The part of the price for the time of a subscription period after a date, rounded down to the currency's
-    /// smallest unit.
-    func unusedShare(at date: Int64) -> Money {
-        guard let end = expiresDate else { return Money(milliunits: 0, currency: price.currency) }
+    /// The part of the price for what is unused, rounded down to the currency's smallest unit: of a subscription period
+    /// the time after a date.
+    /// - Parameter consumed: how much of another product was used, in thousandths of a per cent; nil for all.
+    func unusedShare(at date: Int64, consumed: Int64? = nil) -> Money {
+        guard let end = expiresDate else {
+            let everything: Int64 = 100_000
+            return price.share(everything - (consumed ?? everything), of: everything)
+        }
         return price.share(end - max(date, purchaseDate), of: end - purchaseDate)
     }
 }
@@ -216,7 +222,7 @@ extension Store {
         let (recorder, paid, catalog) = (recorder, reference, catalog.value)
         let after = try await database.write { connection -> Transaction in
             guard try Refunds.toReverse(of: transactionID, connection)?.id == refund?.id,
-                try Transactions.reinstate(found, connection),
+                try Transactions.reinstate(found, recorder, connection),
                 var after = try Transactions.find(transactionID, connection)
             else { throw notRefunded }
             after.refunded -= refund?.amount.milliunits ?? 0
@@ -230,7 +236,7 @@ extension Store {
             // Of a product that is owned once, the first transaction is shared.
             try FamilyShares.reinstate(
                 found.kind.isOwnedOnce ? found.originalTransactionID : transactionID,
-                of: found.originalTransactionID, revokedAt: found.revokedAt ?? now, connection)
+                of: found.originalTransactionID, revokedAt: found.revokedAt ?? now, recorder, connection)
             if found.kind == .autoRenewableSubscription,
                 var subscription = try Subscriptions.find(found.originalTransactionID, connection)
             {
@@ -246,6 +252,7 @@ extension Store {
                     try FamilyShares.share(source, at: now, recorder, connection)
                 }
             }
+            try OneTimeNews.refundReversed.tell(of: after, at: now, recorder, connection)
             return after
         }
         changed(.transactions)
@@ -253,22 +260,34 @@ extension Store {
         return RefundedPurchase(after, [after], amount: refund?.amount.milliunits ?? 0)
     }
 
-    /// Refuses a refund that the customer asked for. Only the news tell of it.
+    /// Refuses a refund that the customer asked for. Only the news, and the app's notifications, tell of it. The
+    /// customer's request, if one waits, is declined.
     /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction is refunded;
-    ///   `invalid_request` when it is not a subscription period; ``DatabaseError``.
+    ///   `invalid_request` when a family shares it; ``DatabaseError``.
     public func declineRefund(_ transactionID: TransactionID) async throws {
         let (now, recorder) = (clock.milliseconds, recorder)
-        try await database.write { connection in
-            guard let found = try Transactions.find(transactionID, connection) else {
-                throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
-            }
-            guard found.revokedAt == nil else { throw StoreError(.wrongState, "The transaction is refunded.") }
-            guard let subscription = try Subscriptions.find(found.originalTransactionID, connection) else {
-                throw StoreError(.invalidRequest, "Only the refund of a subscription period can be declined.")
-            }
-            let news = subscription.refundDeclined(transactionID, at: now)
+        try await database.write { try Self.declineRefund(transactionID, at: now, recorder, $0) }
+        changed(.transactions)
+    }
+
+    /// Refuses a refund as ``declineRefund(_:)`` does, in a database transaction of the caller.
+    /// - Parameter date: when it is refused, in milliseconds since 1970.
+    static func declineRefund(
+        _ transactionID: TransactionID, at date: Int64, _ recorder: Recorder, _ connection: Connection
+    ) throws {
+        guard let found = try Transactions.find(transactionID, connection) else {
+            throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
+        }
+        guard found.revokedAt == nil else { throw StoreError(.wrongState, "The transaction is refunded.") }
+        guard found.sharedFrom == nil else {
+            throw StoreError(
+                .invalidRequest, "A member of the family shares this purchase, and nothing was paid for it.")
+        }
+        if let subscription = try Subscriptions.find(found.originalTransactionID, connection) {
+            let news = subscription.refundDeclined(transactionID, at: date)
             try SubscriptionFeed.add(news, of: subscription, recorder, connection)
         }
-        changed(.transactions)
+        try OneTimeNews.refundDeclined.tell(of: found, at: date, recorder, connection)
+        try RefundRequests.close(of: transactionID, as: .declined, at: date, connection)
     }
 }

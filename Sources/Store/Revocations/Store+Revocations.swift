@@ -21,14 +21,16 @@ public struct RefundedPurchase: Sendable, Equatable {
 public enum RefundShare: String, Sendable, CaseIterable {
     /// What was paid, less what was refunded before.
     case whole
-    /// The part of a subscription period that is not over.
+    /// The part of a subscription period that is not over. With a customer's request, also the part of another product
+    /// that was not used.
     case prorated
 }
 
 extension Store {
     /// Refunds a transaction. Receipts show its cancellation from now on, the account no longer owns the product, and
     /// its devices are notified. For a product that is owned once, all deliveries of the same purchase are refunded.
-    /// The members of the family lose what was shared with them.
+    /// The members of the family lose what was shared with them. The customer's request for it, if one waits, is
+    /// approved.
     ///
     /// The store notifies the payment processor after the ledger has committed. If that fails, or the store stops in
     /// between, repeat the call: the ledger stays unchanged, and the processor gets the same refund again, which has no
@@ -42,14 +44,28 @@ extension Store {
     public func refund(
         _ transactionID: TransactionID, reason: RevocationReason, share: RefundShare = .whole
     ) async throws -> RefundedPurchase {
+        try await refund(transactionID, reason: reason, share: share, approving: nil)
+    }
+
+    /// Refunds a transaction as ``refund(_:reason:share:)`` does.
+    /// - Parameters:
+    ///   - share: how much is given back. With an approval, a prorated refund is for all products.
+    ///   - approval: the approval of a customer's request; nil without one. With a date, the caller has done what was
+    ///     due until then.
+    /// - Throws: ``StoreError``, also `wrong_state` when the request was decided before; ``DatabaseError``.
+    func refund(
+        _ transactionID: TransactionID, reason: RevocationReason, share: RefundShare,
+        approving approval: RefundApproval?
+    ) async throws -> RefundedPurchase {
         let owner = try await database.read { try Transactions.find(transactionID, $0)?.accountID }
-        if let owner { try await settleSubscriptions(of: owner) }
-        let now = clock.milliseconds
+        if let owner, approval?.date == nil { try await settleSubscriptions(of: owner) }
+        let now = approval?.date ?? clock.milliseconds
         let (refunded, payments, isNew) = try await database.write { [recorder] connection in
+            if let approval { try RefundRequests.checkWaits(approval.requestID, connection) }
             guard let found = try Transactions.find(transactionID, connection) else {
                 throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
             }
-            guard share == .whole || found.kind == .autoRenewableSubscription else {
+            guard share == .whole || found.kind == .autoRenewableSubscription || approval != nil else {
                 throw StoreError(.invalidRequest, "Only the refund of a subscription period can be prorated.")
             }
             if let source = found.sharedFrom {
@@ -58,14 +74,18 @@ extension Store {
                     "A member of the family shares this purchase, and nothing was paid for it. Refund \(source) instead."
                 )
             }
-            let isNew = try Transactions.revoke(found, at: now, reason: reason, connection)
+            let isNew = try Transactions.revoke(found, at: now, reason: reason, recorder, connection)
             if isNew {
                 for transaction in try Transactions.revoked(with: found, connection) {
-                    try Refunds.add(RefundKind(share), transaction, at: now, recorder, connection)
-                    try FamilyShares.revoke(transaction, at: now, connection)
+                    try Refunds.add(
+                        RefundKind(share), transaction, at: now, consumed: approval?.consumed, recorder, connection)
+                    try FamilyShares.revoke(transaction, at: now, recorder, connection)
                 }
                 if found.kind.isOwnedOnce { try Ownership.remove(found, connection) }
                 if found.kind != .consumable { try Revocations.insert(found, connection) }
+                if let after = try Transactions.find(transactionID, connection) {
+                    try OneTimeNews.refund.tell(of: after, at: now, recorder, connection)
+                }
                 if found.kind == .autoRenewableSubscription,
                     var subscription = try Subscriptions.find(found.originalTransactionID, connection)
                 {
@@ -74,6 +94,9 @@ extension Store {
                 }
             }
             let transactions = try Transactions.revoked(with: found, connection)
+            for transaction in transactions {
+                try RefundRequests.close(of: transaction.transactionID, as: .approved, at: now, connection)
+            }
             let payments = try transactions.flatMap { try Refunds.payments(of: $0, connection) }
             let amount = transactions.reduce(0) { $0 + $1.refunded } - found.refunded
             return (RefundedPurchase(found, transactions, amount: amount), payments, isNew)

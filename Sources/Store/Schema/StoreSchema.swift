@@ -132,6 +132,10 @@ public enum StoreSchema {
         families,
         offerCodes,
         snapshots,
+        history,
+        notifications,
+        extensions,
+        refundRequests,
     ]
 }
 
@@ -160,5 +164,7 @@ public enum AppSchema {
         audit,
         managedCatalog,
         gracePeriods,
+        apiKeys,
+        notificationReceivers,
     ]
 }

@@ -8,14 +8,24 @@ extension Store {
     /// The most subscriptions that one database transaction settles.
     static let mostSettledAtOnce = 500
 
-    /// Does everything that is due for all subscriptions, in the order of the due dates.
+    /// Does everything that is due for all subscriptions, in the order of the due dates, carries out extensions of all
+    /// subscriptions of a product, and decides requests for refunds whose deadlines are over.
     /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached; ``DatabaseError``. What was
     ///   settled until then stays, and calling this again continues.
     public func settleSubscriptions() async throws {
         guard schedule.mayBeDue(at: clock.milliseconds) else { return }
         try await schedule.line.run {
+            try await decideDueRefunds()
+            try await carryOutExtensions()
             try await settle(nil)
-            try await schedule.update { try await database.read { try Subscriptions.nextDueDate($0) } }
+            try await schedule.update {
+                try await database.read { connection in
+                    [
+                        try Subscriptions.nextDueDate(connection), try MassExtensions.nextDate(connection),
+                        try RefundRequests.nextDate(connection),
+                    ].compactMap(\.self).min()
+                }
+            }
         }
     }
 
@@ -26,11 +36,13 @@ extension Store {
         do { try await settle(accountID) } catch let error as StoreError where error.code == .unavailable {}
     }
 
-    private func settle(_ accountID: AccountID?) async throws {
+    /// Does what is due for an account, or for all.
+    /// - Parameter end: the last due date; later ones stay due.
+    func settle(_ accountID: AccountID?, until end: Int64 = .max) async throws {
         var hasChanged = false
         defer { if hasChanged { changed(.transactions) } }
         while true {
-            let now = clock.milliseconds
+            let now = min(clock.milliseconds, end)
             let due = try await database.read { connection in
                 try accountID.map { try Subscriptions.due(at: now, of: $0, connection) }
                     ?? Subscriptions.due(at: now, limit: Self.mostSettledAtOnce, connection)

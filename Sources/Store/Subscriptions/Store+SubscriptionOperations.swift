@@ -2,7 +2,7 @@ import Database
 import Foundation
 import StoreWire
 
-/// What the operator does to subscriptions: the events that a test needs now and not in a month, and extensions.
+/// What the operator does to subscriptions: the events that a test needs now and not in a month.
 extension Store {
     /// Ends the current period now and renews the subscription, as Xcode's “Force Renewal” does. Auto-renew is on
     /// afterwards.
@@ -60,7 +60,7 @@ extension Store {
 
     private func endPeriod(_ original: TransactionID, renews: Bool) async throws -> Subscription {
         guard environment == .sandbox else { throw Self.sandboxOnly }
-        return try await change(original) { subscription, now, policy, connection in
+        return try await change(original) { [recorder] subscription, now, policy, connection in
             let isOverdue = subscription.isOverdue
             guard subscription.state == .active || isOverdue && !renews else { throw Self.notActive }
             var news =
@@ -70,97 +70,9 @@ extension Store {
             guard subscription.state == .active else { return news }
             let end = now / 1000 * 1000
             news += subscription.moveEnd(to: end, at: now, isExtension: false, policy: policy)
-            try Transactions.setEnd(of: subscription.transactionID, to: end, connection)
+            try Transactions.setEnd(of: subscription.transactionID, to: end, recorder, connection)
             return news
         }
-    }
-
-    // MARK: Extensions
-
-    /// The most days of an extension, and how often a subscription can be extended in 365 days (Apple's limits).
-    static let (mostExtensionDays, mostExtensions) = (90, 2)
-
-    /// Moves the end of a subscription's current period to a later date, as Apple's “Extend a Subscription Renewal
-    /// Date” does. Later renewals follow.
-    /// - Parameter days: 1 to 90, by the clocks of Los Angeles; shortened with the tester's renewal rate.
-    /// - Throws: ``StoreError`` `unknown_transaction`; `invalid_request` for another number of days; `wrong_state` when
-    ///   the subscription is not active, in a free period, or was extended twice in 365 days; ``DatabaseError``.
-    public func extend(_ original: TransactionID, days: Int) async throws -> Subscription {
-        try Self.checkExtension(days)
-        return try await change(original) { try Self.extend(&$0, days: days, at: $1, $2, $3) }
-    }
-
-    /// The result of ``extendAll(of:in:days:)``.
-    public struct MassExtension: Sendable, Equatable {
-        /// The subscriptions that were extended.
-        public var succeeded = 0
-        /// The subscriptions of the product that are active and cannot be extended.
-        public var failed = 0
-    }
-
-    /// Extends all active subscriptions of a product, 500 in a transaction. Those that cannot be extended have the news
-    /// `RENEWAL_EXTENSION` with `FAILURE`. After a crash in between, calling this
-    /// again would extend the first ones twice.
-    /// - Throws: ``StoreError`` `invalid_request` for another number of days than 1 to 90; ``DatabaseError``.
-    public func extendAll(of productID: ProductID, in bundleID: BundleID, days: Int) async throws -> MassExtension {
-        try Self.checkExtension(days)
-        try await settleSubscriptions()
-        var result = MassExtension()
-        var last = TransactionID(rawValue: 0)
-        let (recorder, policy) = (recorder, policy)
-        while true {
-            let (now, after) = (clock.milliseconds, last)
-            let (part, extended) = try await database.write { connection in
-                let part = try Subscriptions.active(
-                    of: productID, in: bundleID, after: after, limit: Self.mostSettledAtOnce, connection)
-                var extended: [Subscription] = []
-                for var subscription in part {
-                    do {
-                        let news = try Self.extend(&subscription, days: days, at: now, policy, connection)
-                        try Subscriptions.save(subscription, news, recorder, connection)
-                        extended.append(subscription)
-                    } catch is StoreError {
-                        try SubscriptionFeed.add(
-                            [subscription.extensionFailed(at: now)], of: subscription, recorder, connection)
-                    }
-                }
-                return (part, extended)
-            }
-            guard let end = part.last?.originalTransactionID else { break }
-            last = end
-            result.succeeded += extended.count
-            result.failed += part.count - extended.count
-            for subscription in extended { schedule.add(subscription.dueAt) }
-        }
-        changed(.transactions)
-        return result
-    }
-
-    private static func checkExtension(_ days: Int) throws {
-        guard (1...mostExtensionDays).contains(days) else {
-            throw StoreError(.invalidRequest, "A subscription can be extended by 1 to \(mostExtensionDays) days.")
-        }
-    }
-
-    private static func extend(
-        _ subscription: inout Subscription, days: Int, at now: Int64, _ policy: RenewalPolicy, _ connection: Connection
-    ) throws -> [SubscriptionNews] {
-        guard subscription.state == .active, subscription.isActive(at: now) else { throw notActive }
-        guard try Transactions.find(subscription.transactionID, connection)?.price.milliunits ?? 0 > 0 else {
-            throw StoreError(.wrongState, "A free period cannot be extended.")
-        }
-        let yearBefore = SubscriptionPeriod(unit: .day, count: -365).end(from: now)
-        guard
-            try SubscriptionFeed.count(.extended, of: subscription.originalTransactionID, since: yearBefore, connection)
-                < mostExtensions
-        else {
-            throw StoreError(
-                .wrongState, "A subscription can be extended \(mostExtensions) times in 365 days, and this one was.")
-        }
-        let end = subscription.rate.end(
-            of: SubscriptionPeriod(unit: .day, count: days), from: subscription.expiresDate)
-        try Transactions.setEnd(of: subscription.transactionID, to: end, connection)
-        return subscription.moveEnd(to: end, at: now, isExtension: true, policy: policy)
     }
 
     // MARK: Changes of plan

@@ -3,7 +3,7 @@ import StoreWire
 
 /// The table `subscription_news`: everything that happened to subscriptions, in its order.
 enum SubscriptionFeed {
-    /// Writes news with the state of the subscription.
+    /// Writes news with the state of the subscription, and a notification of each if the app's server receives them.
     /// - Parameters:
     ///   - subscription: its state after what happened.
     ///   - period: the last period, if the caller has it.
@@ -14,33 +14,57 @@ enum SubscriptionFeed {
         guard let last = news.last else { return }
         let snapshot = try SubscriptionSnapshot(subscription, period: period, at: last.date, recorder, connection)
         for item in news {
+            let number = recorder.next()
             let isOfPeriod = item.transactionID == subscription.transactionID
             let transaction = isOfPeriod ? nil : try Transactions.find(item.transactionID, connection)
             try connection.execute(
                 """
                 INSERT INTO subscription_news (number, original_transaction_id, type, subtype, date, transaction_id,
-                    snapshot)
-                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                    snapshot, consumption_reason)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                 """,
                 [
-                    .integer(recorder.next().rawValue), .integer(subscription.originalTransactionID.rawValue),
+                    .integer(number.rawValue), .integer(subscription.originalTransactionID.rawValue),
                     .text(item.type.rawValue), SQLValue(item.subtype?.rawValue), .integer(item.date),
-                    .integer(item.transactionID.rawValue), SQLValue(snapshot?.json(transaction)),
+                    .integer(item.transactionID.rawValue),
+                    SQLValue(snapshot?.json(transaction, item.consumptionReason)),
+                    SQLValue(item.consumptionReason?.rawValue),
                 ] as [SQLValue])
+            try Notifications.add(item, as: number, of: subscription, snapshot, transaction, recorder, connection)
         }
+    }
+
+    /// Writes the summary of an extension of all subscriptions of a product. It is about no single subscription, so its
+    /// transactions are 0.
+    /// - Parameter summary: an object with the member `summary`.
+    static func add(
+        summary: String, of bundleID: BundleID, at date: Int64, _ recorder: Recorder, _ connection: Connection
+    ) throws {
+        let number = recorder.next()
+        try connection.execute(
+            """
+            INSERT INTO subscription_news (number, original_transaction_id, type, subtype, date, transaction_id,
+                snapshot)
+            VALUES ($1, 0, $2, $3, $4, 0, $5)
+            """,
+            [
+                number.rawValue, SubscriptionNews.Kind.massExtension.rawValue,
+                SubscriptionNews.Subtype.summary.rawValue, date, summary,
+            ])
+        try Notifications.add(summary: summary, of: bundleID, at: date, as: number, recorder, connection)
     }
 
     /// The news of all subscriptions after a number, in the order of their numbers.
     static func page(after number: Int64, limit: Int, _ connection: Connection) throws -> [SubscriptionFeedItem] {
         try connection.query(
             """
-            SELECT type, subtype, date, transaction_id, number, original_transaction_id, snapshot
+            SELECT type, subtype, date, transaction_id, consumption_reason, number, original_transaction_id, snapshot
             FROM subscription_news WHERE number > $1 ORDER BY number LIMIT $2
             """, [number, limit]
         ).map { row in
             SubscriptionFeedItem(
-                number: try row.int64(4), originalTransactionID: TransactionID(rawValue: try row.int64(5)),
-                news: try news(row), snapshot: try row.optionalString(6))
+                number: try row.int64(5), originalTransactionID: TransactionID(rawValue: try row.int64(6)),
+                news: try news(row), snapshot: try row.optionalString(7))
         }
     }
 
@@ -50,8 +74,8 @@ enum SubscriptionFeed {
     ) throws -> [SubscriptionNews] {
         try connection.query(
             """
-            SELECT type, subtype, date, transaction_id FROM subscription_news WHERE original_transaction_id = $1
-            ORDER BY number DESC LIMIT $2
+            SELECT type, subtype, date, transaction_id, consumption_reason FROM subscription_news
+            WHERE original_transaction_id = $1 ORDER BY number DESC LIMIT $2
             """, [original.rawValue, limit]
         ).map { try news($0) }
     }
@@ -62,7 +86,8 @@ enum SubscriptionFeed {
         }
         return SubscriptionNews(
             type: type, subtype: try row.optionalString(1).flatMap(SubscriptionNews.Subtype.init(rawValue:)),
-            date: try row.int64(2), transactionID: TransactionID(rawValue: try row.int64(3)))
+            date: try row.int64(2), transactionID: TransactionID(rawValue: try row.int64(3)),
+            consumptionReason: try row.optionalString(4).flatMap(RefundReason.init(rawValue:)))
     }
 
     /// How often something happened to a subscription since a date.

@@ -22,10 +22,12 @@ public struct SubscriptionNews: Sendable, Equatable {
         case offerRedeemed = "OFFER_REDEEMED"
         /// The end of a period was moved to a later date.
         case extended = "RENEWAL_EXTENDED"
-        /// An extension of all subscriptions of a product did not extend this one.
+        /// An extension of all subscriptions of a product did not extend this one, or is complete.
         case massExtension = "RENEWAL_EXTENSION"
         /// A period was refunded.
         case refund = "REFUND"
+        /// The customer asked for a refund, and the store asks how the subscription was used.
+        case consumptionRequest = "CONSUMPTION_REQUEST"
         /// A refund was refused.
         case refundDeclined = "REFUND_DECLINED"
         /// A refund was taken back.
@@ -60,6 +62,8 @@ public struct SubscriptionNews: Sendable, Equatable {
         case gracePeriod = "GRACE_PERIOD"
         /// The end of the period was not moved.
         case failure = "FAILURE"
+        /// An extension of all subscriptions of a product is complete.
+        case summary = "SUMMARY"
         /// The customer had turned auto-renew off.
         case voluntary = "VOLUNTARY"
         /// The payment was not recovered.
@@ -78,13 +82,19 @@ public struct SubscriptionNews: Sendable, Equatable {
     public var date: Int64
     /// The transaction that it concerns: the last period's, or the refunded one.
     public var transactionID: TransactionID
+    /// Why the customer asked for a refund; nil for other news.
+    public var consumptionReason: RefundReason?
 
     /// Creates a piece of news.
-    public init(type: Kind, subtype: Subtype? = nil, date: Int64, transactionID: TransactionID) {
+    public init(
+        type: Kind, subtype: Subtype? = nil, date: Int64, transactionID: TransactionID,
+        consumptionReason: RefundReason? = nil
+    ) {
         self.type = type
         self.subtype = subtype
         self.date = date
         self.transactionID = transactionID
+        self.consumptionReason = consumptionReason
     }
 }
 
@@ -92,12 +102,13 @@ public struct SubscriptionNews: Sendable, Equatable {
 public struct SubscriptionFeedItem: Sendable, Equatable {
     /// Grows from one item to the next.
     public let number: Int64
-    /// The first transaction of the subscription.
+    /// The first transaction of the subscription; 0 for the summary of an extension of all subscriptions.
     public let originalTransactionID: TransactionID
     /// What happened.
     public let news: SubscriptionNews
     /// The state when it happened, as JSON: `status`, `transaction` and `renewalInfo`, with the members of Apple's
-    /// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload` but `signedDate` and `appTransactionId`. Nil
-    /// for news of older versions.
+    /// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload` but `signedDate` and `appTransactionId`; and
+    /// `consumptionRequestReason` if there is one. A summary has only `summary`, with the members of Apple's. Nil for
+    /// news of older versions.
     public let snapshot: String?
 }

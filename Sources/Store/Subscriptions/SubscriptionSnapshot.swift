@@ -52,89 +52,54 @@ struct SubscriptionSnapshot {
             ).compactMap(\.offer?.offerID) : []
     }
 
+    /// Apple's number of the state.
+    var status: Int { subscription.state.status }
+    /// The subscription group.
+    var groupID: SubscriptionGroupID { subscription.groupID }
+    /// The first transaction of the subscription.
+    var originalTransactionID: TransactionID { subscription.originalTransactionID }
+
+    /// The payload of the last period's transaction.
+    /// - Parameter appTransactionID: the customer's in the app; nil to leave it out.
+    func transactionPayload(signedDate: Int64, appTransactionID: AppTransactionID? = nil) -> [UInt8] {
+        var json = JSONBytes(capacity: 1_536)
+        json.beginObject()
+        period.writePayload(environment, signedDate: signedDate, appTransactionID: appTransactionID, to: &json)
+        json.endObject()
+        return json.bytes
+    }
+
+    /// The payload of the renewal information.
+    /// - Parameter appTransactionID: the customer's in the app; nil to leave it out.
+    func renewalPayload(signedDate: Int64, appTransactionID: AppTransactionID? = nil) -> [UInt8] {
+        var json = JSONBytes(capacity: 1_024)
+        json.beginObject()
+        writeRenewal(signedDate: signedDate, to: &json)
+        if let appTransactionID { json.member("appTransactionId", appTransactionID.description) }
+        json.endObject()
+        return json.bytes
+    }
+
     /// The snapshot for news of a transaction, which is the last period or an earlier one.
-    func json(_ transaction: Transaction?) -> String {
+    /// - Parameter consumptionReason: why the customer asked for a refund; nil for other news.
+    func json(_ transaction: Transaction?, _ consumptionReason: RefundReason? = nil) -> String {
         var json = JSONBytes(capacity: 2_048)
         json.beginObject()
-        json.member("status", number: Int64(subscription.state.status))
+        json.member("status", number: Int64(status))
+        if let consumptionReason { json.member("consumptionRequestReason", consumptionReason.rawValue) }
         json.beginObject("transaction")
-        Self.write(transaction ?? period, environment, to: &json)
+        (transaction ?? period).writePayload(environment, to: &json)
         json.endObject()
         json.beginObject("renewalInfo")
-        writeRenewal(to: &json)
+        writeRenewal(signedDate: nil, to: &json)
         json.endObject()
         json.endObject()
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    // MARK: Transaction
-
-    private static func write(
-        _ transaction: Transaction, _ environment: StoreEnvironment, to json: inout JSONBytes
-    ) {
-        json.member("transactionId", quotedNumber: transaction.transactionID.rawValue)
-        json.member("originalTransactionId", quotedNumber: transaction.originalTransactionID.rawValue)
-        if let id = transaction.webOrderLineItemID { json.member("webOrderLineItemId", quotedNumber: id) }
-        json.member("bundleId", transaction.bundleID.rawValue)
-        json.member("productId", transaction.productID.rawValue)
-        if let group = transaction.subscriptionGroupID { json.member("subscriptionGroupIdentifier", group.rawValue) }
-        json.member("purchaseDate", number: transaction.purchaseDate)
-        json.member("originalPurchaseDate", number: transaction.originalPurchaseDate)
-        if let date = transaction.expiresDate { json.member("expiresDate", number: date) }
-        json.member("quantity", number: Int64(transaction.quantity))
-        json.member("type", transaction.kind.signedName)
-        if let token = transaction.appAccountToken { json.member("appAccountToken", token) }
-        json.member("inAppOwnershipType", transaction.sharedFrom == nil ? "PURCHASED" : "FAMILY_SHARED")
-        if let date = transaction.revokedAt { writeRevocation(of: transaction, at: date, to: &json) }
-        if transaction.isUpgraded { json.member("isUpgraded", true) }
-        write(transaction.offer, transaction.namedOffer, transaction.offerTerms, to: &json)
-        json.member("environment", environment.signedName)
-        json.member("storefront", transaction.storefront)
-        if let storefront = Storefront.named(transaction.storefront) {
-            json.member("storefrontId", storefront.identifier)
-        }
-        json.member("transactionReason", transaction.isRenewal ? "RENEWAL" : "PURCHASE")
-        json.member("price", number: transaction.price.milliunits)
-        json.member("currency", transaction.price.currency)
-    }
-
-    private static func writeRevocation(of transaction: Transaction, at date: Int64, to json: inout JSONBytes) {
-        json.member("revocationDate", number: date)
-        json.member("revocationReason", number: transaction.revocationReason ?? 0)
-        let (paid, refunded) = (transaction.price.milliunits, transaction.refunded)
-        if transaction.sharedFrom != nil {
-            json.member("revocationType", "FAMILY_REVOKE")
-        } else if refunded >= paid {
-            json.member("revocationType", "REFUND_FULL")
-        } else {
-            json.member("revocationType", "REFUND_PRORATED")
-            // Milliunits of a per cent.
-            let percentage = refunded.multipliedReportingOverflow(by: 100_000)
-            if !percentage.overflow {
-                json.member("revocationPercentage", number: percentage.partialValue / max(paid, 1))
-            }
-        }
-    }
-
-    private static func write(
-        _ introductory: Transaction.Offer?, _ named: NamedOffer?, _ terms: OfferTerms?, to json: inout JSONBytes
-    ) {
-        if let named {
-            json.member("offerType", number: named.kind.offerType)
-            json.member("offerIdentifier", named.id)
-        } else if introductory != nil {
-            json.member("offerType", number: 1)
-        } else {
-            return
-        }
-        guard let terms else { return }
-        json.member("offerDiscountType", terms.paymentMode.discountType)
-        if let period = terms.period { json.member("offerPeriod", period.description) }
-    }
-
     // MARK: Renewal information
 
-    private func writeRenewal(to json: inout JSONBytes) {
+    private func writeRenewal(signedDate: Int64?, to json: inout JSONBytes) {
         let isOverdue = subscription.isOverdue
         json.member("originalTransactionId", quotedNumber: subscription.originalTransactionID.rawValue)
         json.member("productId", subscription.productID.rawValue)
@@ -149,7 +114,8 @@ struct SubscriptionSnapshot {
         if let increase = subscription.priceIncrease {
             json.member("priceIncreaseStatus", number: increase == .asked ? 0 : 1)
         }
-        if let renewal { Self.write(renewal.offer, renewal.namedOffer, renewal.offerTerms, to: &json) }
+        if let signedDate { json.member("signedDate", number: signedDate) }
+        if let renewal { json.offer(renewal.offer, renewal.namedOffer, renewal.offerTerms) }
         json.member("environment", environment.signedName)
         json.member(
             "recentSubscriptionStartDate",
@@ -177,45 +143,6 @@ extension Subscription.State {
         case .billingRetry: 3
         case .gracePeriod: 4
         case .revoked: 5
-        }
-    }
-}
-
-extension StoreEnvironment {
-    /// Apple's `environment`.
-    fileprivate var signedName: String { self == .sandbox ? "Sandbox" : "Production" }
-}
-
-extension ProductKind {
-    /// Apple's `type`.
-    fileprivate var signedName: String {
-        switch self {
-        case .consumable: "Consumable"
-        case .nonConsumable: "Non-Consumable"
-        case .nonRenewingSubscription, .freeSubscription: "Non-Renewing Subscription"
-        case .autoRenewableSubscription: "Auto-Renewable Subscription"
-        }
-    }
-}
-
-extension NamedOffer.Kind {
-    /// Apple's `offerType`. An introductory offer is 1.
-    fileprivate var offerType: Int64 {
-        switch self {
-        case .promotional: 2
-        case .code: 3
-        case .winBack: 4
-        }
-    }
-}
-
-extension OfferDescription.PaymentMode {
-    /// Apple's `offerDiscountType`.
-    fileprivate var discountType: String {
-        switch self {
-        case .free: "FREE_TRIAL"
-        case .payAsYouGo: "PAY_AS_YOU_GO"
-        case .payUpFront: "PAY_UP_FRONT"
         }
     }
 }

@@ -85,7 +85,7 @@ struct SubscriptionTerms: Sendable {
         if endsWithOffer { subscription.endWithPeriod() }
         try Subscriptions.save(subscription, news, period: period, recorder, connection)
         for old in replaced {
-            guard try Transactions.markUpgraded(old, connection) else { throw OwnedMeanwhile() }
+            guard try Transactions.markUpgraded(old, recorder, connection) else { throw OwnedMeanwhile() }
             try Refunds.add(.upgrade, old, at: period.purchaseDate, recorder, connection)
         }
     }

@@ -73,6 +73,16 @@ enum Subscriptions {
         ).map { try Subscription($0) }
     }
 
+    /// The sum of the revisions of an account's subscriptions in an app, which every change raises; nil without any.
+    static func revisions(
+        of accountID: AccountID, in bundleID: BundleID, _ connection: Connection
+    ) throws -> Int64? {
+        try connection.queryOne(
+            """
+            SELECT CAST(sum(revision) AS BIGINT) FROM subscriptions WHERE account_id = $1 AND bundle_id = $2
+            """, [accountID.rawValue, bundleID.rawValue])?.optionalInt64(0)
+    }
+
     /// The earliest date on which something is due; nil for none.
     static func nextDueDate(_ connection: Connection) throws -> Int64? {
         try connection.queryOne("SELECT min(due_at) FROM subscriptions WHERE due_at IS NOT NULL", [])?.optionalInt64(0)
@@ -81,6 +91,7 @@ enum Subscriptions {
     static func delete(of accountID: AccountID, _ connection: Connection) throws {
         for subscription in try all(of: accountID, connection) {
             try SubscriptionFeed.delete(of: subscription.originalTransactionID, connection)
+            try ExtensionRequests.delete(of: subscription.originalTransactionID, connection)
         }
         try connection.execute("DELETE FROM subscriptions WHERE account_id = $1", [accountID.rawValue])
     }

@@ -1,13 +1,17 @@
 import StoreWire
 
-/// What the store needs, beside a connection, to record changes of the ledger: identifiers, and for the news of
-/// subscriptions the catalog and the environment's policy.
+/// What the store needs, beside a connection, to record changes of the ledger: identifiers, for the news of
+/// subscriptions the catalog and the environment's policy, and the apps for their notifications.
 struct Recorder: Sendable {
     let ids: TransactionIDs
     let catalog: CurrentCatalog
     let environment: StoreEnvironment
     let policy: RenewalPolicy
+    let apps: AppRegistry
 
     /// Returns the next identifier.
     func next() -> TransactionID { ids.next() }
+
+    /// Whether an app's server receives notifications in this environment.
+    func notifies(_ bundleID: BundleID) -> Bool { apps.notificationReceiver(of: bundleID, in: environment) != nil }
 }

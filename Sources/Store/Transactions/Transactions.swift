@@ -20,10 +20,12 @@ enum Transactions {
         WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' ORDER BY transaction_id
         """
 
-    /// The highest identifier in the ledger. New identifiers must be higher.
+    /// The highest identifier in the ledger, of a transaction or of a change. New identifiers must be higher.
     static func highestID(_ connection: Connection) throws -> TransactionID? {
-        try connection.queryOne("SELECT max(transaction_id) FROM transactions", [])?.optionalInt64(0)
-            .map { TransactionID(rawValue: $0) }
+        let created = try connection.queryOne("SELECT max(transaction_id) FROM transactions", [])?.optionalInt64(0)
+        let changed = try connection.queryOne("SELECT max(changed) FROM transactions WHERE changed IS NOT NULL", [])?
+            .optionalInt64(0)
+        return [created, changed].compactMap(\.self).max().map { TransactionID(rawValue: $0) }
     }
 
     static func find(_ transactionID: TransactionID, _ connection: Connection) throws -> Transaction? {
@@ -261,25 +263,29 @@ enum Transactions {
     /// Marks a transaction as refunded, with all deliveries of the purchase if the product is owned once. Returns false
     /// when it was marked before.
     static func revoke(
-        _ transaction: Transaction, at milliseconds: Int64, reason: RevocationReason, _ connection: Connection
+        _ transaction: Transaction, at milliseconds: Int64, reason: RevocationReason, _ recorder: Recorder,
+        _ connection: Connection
     ) throws -> Bool {
         let changed = try connection.execute(
             """
-            UPDATE transactions SET revoked_at = $3, revocation_reason = $4
+            UPDATE transactions SET revoked_at = $3, revocation_reason = $4, changed = $5
             WHERE account_id = $1 AND transaction_id = $2 AND revoked_at IS NULL
             """,
-            [transaction.accountID.rawValue, transaction.transactionID.rawValue, milliseconds, reason.rawValue])
+            [
+                transaction.accountID.rawValue, transaction.transactionID.rawValue, milliseconds, reason.rawValue,
+                recorder.next().rawValue,
+            ])
         guard changed == 1 else { return false }
         guard transaction.kind.isOwnedOnce else { return true }
         try connection.execute(
             """
-            UPDATE transactions SET revoked_at = $4, revocation_reason = $5
+            UPDATE transactions SET revoked_at = $4, revocation_reason = $5, changed = $6
             WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
                 AND revoked_at IS NULL
             """,
             [
                 transaction.accountID.rawValue, transaction.bundleID.rawValue,
-                transaction.originalTransactionID.rawValue, milliseconds, reason.rawValue,
+                transaction.originalTransactionID.rawValue, milliseconds, reason.rawValue, recorder.next().rawValue,
             ])
         return true
     }
@@ -291,22 +297,26 @@ enum Transactions {
     }
 
     /// Takes a refund back. Returns false when the transaction is not refunded.
-    static func reinstate(_ transaction: Transaction, _ connection: Connection) throws -> Bool {
+    static func reinstate(
+        _ transaction: Transaction, _ recorder: Recorder, _ connection: Connection
+    ) throws -> Bool {
+        let number = recorder.next().rawValue
         let changed = try connection.execute(
             """
-            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL
+            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL, changed = $3
             WHERE account_id = $1 AND transaction_id = $2 AND revoked_at IS NOT NULL
-            """, [transaction.accountID.rawValue, transaction.transactionID.rawValue])
+            """, [transaction.accountID.rawValue, transaction.transactionID.rawValue, number])
         guard changed == 1 else { return false }
         guard transaction.kind.isOwnedOnce else { return true }
         try connection.execute(
             """
-            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL
+            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL, changed = $4
             WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
+                AND revoked_at IS NOT NULL
             """,
             [
                 transaction.accountID.rawValue, transaction.bundleID.rawValue,
-                transaction.originalTransactionID.rawValue,
+                transaction.originalTransactionID.rawValue, number,
             ])
         return true
     }
@@ -349,22 +359,28 @@ enum Transactions {
 
     /// Marks a period as replaced by a change of plan, with the shares of a family. Returns false when it was marked
     /// before or refunded.
-    static func markUpgraded(_ period: Transaction, _ connection: Connection) throws -> Bool {
+    static func markUpgraded(
+        _ period: Transaction, _ recorder: Recorder, _ connection: Connection
+    ) throws -> Bool {
+        let number = recorder.next().rawValue
         try connection.execute(
-            "UPDATE transactions SET is_upgraded = TRUE WHERE shared_from = $1 AND revoked_at IS NULL",
-            [period.transactionID.rawValue])
+            "UPDATE transactions SET is_upgraded = TRUE, changed = $2 WHERE shared_from = $1 AND revoked_at IS NULL",
+            [period.transactionID.rawValue, number])
         return try connection.execute(
             """
-            UPDATE transactions SET is_upgraded = TRUE
+            UPDATE transactions SET is_upgraded = TRUE, changed = $2
             WHERE transaction_id = $1 AND is_upgraded = FALSE AND revoked_at IS NULL
-            """, [period.transactionID.rawValue]) == 1
+            """, [period.transactionID.rawValue, number]) == 1
     }
 
     /// Moves the end of a period, in milliseconds since 1970, with the shares of a family.
-    static func setEnd(of id: TransactionID, to end: Int64, _ connection: Connection) throws {
+    static func setEnd(
+        of id: TransactionID, to end: Int64, _ recorder: Recorder, _ connection: Connection
+    ) throws {
+        let number = recorder.next().rawValue
         for key in ["transaction_id", "shared_from"] {
             try connection.execute(
-                "UPDATE transactions SET expires_date = $2 WHERE \(key) = $1", [id.rawValue, end])
+                "UPDATE transactions SET expires_date = $2, changed = $3 WHERE \(key) = $1", [id.rawValue, end, number])
         }
     }
 
@@ -467,24 +483,24 @@ enum Transactions {
     /// Revokes the members' transactions that were shared from a refunded one.
     /// - Returns: the transactions that were not revoked before.
     static func revokeShared(
-        from source: TransactionID, at date: Int64, _ connection: Connection
+        from source: TransactionID, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws -> [Transaction] {
         try connection.query(
             """
-            UPDATE transactions SET revoked_at = $2, revocation_reason = 0
+            UPDATE transactions SET revoked_at = $2, revocation_reason = 0, changed = $3
             WHERE shared_from = $1 AND revoked_at IS NULL RETURNING \(Transaction.columns)
-            """, [source.rawValue, date]
+            """, [source.rawValue, date, recorder.next().rawValue]
         ).map { try Transaction($0) }
     }
 
     /// Revokes a member's transactions of a share that ends: those that are not over, and the last one.
     /// - Returns: the transactions that were not revoked before.
     static func revokeShared(
-        _ share: FamilyShare, at date: Int64, _ connection: Connection
+        _ share: FamilyShare, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws -> [Transaction] {
         try connection.query(
             """
-            UPDATE transactions SET revoked_at = $5, revocation_reason = 0
+            UPDATE transactions SET revoked_at = $5, revocation_reason = 0, changed = $6
             WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
                 AND shared_from IS NOT NULL AND revoked_at IS NULL AND is_upgraded = FALSE
                 AND (transaction_id = $4 OR expires_date > $5)
@@ -492,7 +508,7 @@ enum Transactions {
             """,
             [
                 share.accountID.rawValue, share.bundleID.rawValue, share.originalTransactionID.rawValue,
-                share.transactionID.rawValue, date,
+                share.transactionID.rawValue, date, recorder.next().rawValue,
             ]
         ).map { try Transaction($0) }
     }
@@ -500,15 +516,16 @@ enum Transactions {
     /// Takes the revocation of a member's last transaction back that was shared from a purchaser's.
     /// - Parameter date: when the refund revoked it.
     static func reinstateShared(
-        from source: TransactionID, with accountID: AccountID, revokedAt date: Int64, _ connection: Connection
+        from source: TransactionID, with accountID: AccountID, revokedAt date: Int64, _ recorder: Recorder,
+        _ connection: Connection
     ) throws {
         try connection.execute(
             """
-            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL
+            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL, changed = $4
             WHERE transaction_id = (
                 SELECT max(transaction_id) FROM transactions WHERE shared_from = $1 AND account_id = $2)
                 AND revoked_at = $3
-            """, [source.rawValue, accountID.rawValue, date])
+            """, [source.rawValue, accountID.rawValue, date, recorder.next().rawValue])
     }
 }
 
@@ -519,6 +536,9 @@ extension Transaction {
         application_username, idempotency_key, finished_at, revoked_at, revocation_reason, \
         promotional_offer_id, is_upgraded, refunded, shared_from, offer_kind, is_renewal, offer_mode, offer_period
         """
+
+    /// The number of ``columns``: the index of a column after them.
+    static let columnCount = columns.split(separator: ",").count
 
     init(_ row: Row) throws {
         guard let kind = ProductKind(rawValue: try row.string(6)) else {

@@ -3,16 +3,18 @@ import StoreReceipts
 import StoreWire
 
 /// What the ledger has of a customer for the answers of `verifyReceipt`.
-struct CustomerLedger: Sendable, Equatable {
+struct CustomerLedger: Sendable {
     let account: Account
     let transactions: [Transaction]
     /// The account's own subscriptions, and those that members of the family share with it.
     let subscriptions: [Subscription]
+    let mark: LedgerMark
 
     /// Reads the ledger. Nil for an account that does not exist.
     init?(_ accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws {
-        guard let account = try Accounts.account(accountID, connection) else { return nil }
-        self.account = account
+        guard let mark = try LedgerMark(accountID, in: bundleID, connection) else { return nil }
+        self.mark = mark
+        account = mark.account
         transactions = try Transactions.inReceipt(of: accountID, in: bundleID, connection)
         let isShared = transactions.contains { $0.sharedFrom != nil }
         subscriptions =
@@ -21,13 +23,30 @@ struct CustomerLedger: Sendable, Equatable {
     }
 }
 
-/// An answer of `verifyReceipt` to a subscriber's app receipt, with everything that it was made from.
+/// Tells two states of a customer's ledger apart without reading it. Each new transaction and each change of one has a
+/// higher number than those before, and each change of a subscription raises its revision.
+struct LedgerMark: Sendable, Equatable {
+    let account: Account
+    private let numbers: [SQLValue]
+
+    /// Reads the mark. Nil for an account that does not exist.
+    init?(_ accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws {
+        guard let account = try Accounts.account(accountID, connection) else { return nil }
+        self.account = account
+        numbers =
+            try Transactions.mark(of: accountID, in: bundleID, connection)
+            + [SQLValue(Subscriptions.revisions(of: accountID, in: bundleID, connection))]
+            + FamilyShares.mark(of: accountID, in: bundleID, connection)
+    }
+}
+
+/// An answer of `verifyReceipt` to a subscriber's app receipt, with the mark of the ledger that it was made from.
 ///
-/// Merchants ask about the same receipt again and again. The next request with the same receipt reads the ledger and,
-/// if nothing has changed, gets the same answer without verifying, signing and encoding anew.
+/// Merchants ask about the same receipt again and again. The next request with the same receipt compares the mark and,
+/// if nothing has changed, gets the same answer without verifying, reading, signing and encoding anew.
 struct KeptAnswer: Sendable {
     let app: AppRecord
-    let ledger: CustomerLedger
+    let mark: LedgerMark
     let response: EncodedAppReceiptResponse
     /// The date of the receipt in the answer, by the store's clock.
     let madeAt: Int64
@@ -60,8 +79,7 @@ struct KeptAnswers: Sendable {
 
         /// About the memory that the entry takes, in bytes.
         var cost: Int {
-            receiptData.count + answer.response.count
-                + answer.ledger.transactions.count * (MemoryLayout<Transaction>.stride + 256) + 2_048
+            receiptData.count + answer.response.count + 2_048
         }
     }
 

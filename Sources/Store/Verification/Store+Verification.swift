@@ -141,18 +141,18 @@ extension Store {
             latest: try latest(
                 of: receipt, ledger, app: app, excludingOld: request.excludeOldTransactions, at: now))
         let encoded = answer.encoded
-        keptAnswers.keep(KeptAnswer(app: app, ledger: ledger, response: encoded, madeAt: now), to: request)
+        keptAnswers.keep(KeptAnswer(app: app, mark: ledger.mark, response: encoded, madeAt: now), to: request)
         return .encodedAppReceipt(encoded, requestDate: answer.receipt.requestDate)
     }
 
     /// The answer that an earlier request with the same receipt got, with the date of this request; nil when something
     /// in it has changed since.
     private func answer(_ kept: KeptAnswer) async throws -> VerifyReceiptResponse? {
-        let (bundleID, owner) = (kept.app.bundleID, kept.ledger.account.accountID)
+        let (bundleID, owner) = (kept.app.bundleID, kept.mark.account.accountID)
         if schedule.mayBeDue(at: clock.milliseconds) { try await settleSubscriptions(of: owner) }
-        let ledger = try await database.read { try CustomerLedger(owner, in: bundleID, $0) }
+        let mark = try await database.read { try LedgerMark(owner, in: bundleID, $0) }
         let now = clock.milliseconds
-        guard ledger == kept.ledger, apps[bundleID] == kept.app, kept.isFresh(at: now) else { return nil }
+        guard mark == kept.mark, apps[bundleID] == kept.app, kept.isFresh(at: now) else { return nil }
         return .encodedAppReceipt(kept.response, requestDate: ReceiptDate(milliseconds: now))
     }
 

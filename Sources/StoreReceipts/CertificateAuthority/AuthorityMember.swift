@@ -18,6 +18,10 @@ enum AuthorityMember: Sendable, Hashable {
         [.root(purpose), .intermediate(purpose)] + StoreEnvironment.allCases.map { .leaf(purpose, $0) }
     }
 
+    /// The members whose certificates name the OCSP responder: the JWS chain below its root.
+    static let checkedOnline: [AuthorityMember] =
+        [.intermediate(.jws)] + StoreEnvironment.allCases.map { AuthorityMember.leaf(.jws, $0) }
+
     var fileName: String {
         switch self {
         case .root(let purpose): "\(purpose.rawValue)-root.pem"
@@ -52,7 +56,8 @@ enum AuthorityMember: Sendable, Hashable {
         case .leaf(.receipts, let environment):
             CertificateProfile(commonName: "Cornerstore TEST \(environment.rawValue) Receipt Signing", role: .leaf)
         case .leaf(.jws, let environment):
-            CertificateProfile(commonName: "Cornerstore TEST \(environment.rawValue) JWS Signing", role: .leaf)
+            CertificateProfile(
+                commonName: "Cornerstore TEST \(environment.rawValue) JWS Signing", role: .leaf, hasPolicy: true)
         }
     }
 
@@ -63,8 +68,9 @@ enum AuthorityMember: Sendable, Hashable {
 
     /// Makes new keys and certificates for `members`, issued by each other or by members in `known`. The keys are made
     /// concurrently, because RSA keys take long.
+    /// - Parameter ocspURL: the address that certificates checked online name; nil if they name none.
     static func make(
-        _ members: [AuthorityMember], knowing known: [AuthorityMember: AuthorityIdentity]
+        _ members: [AuthorityMember], knowing known: [AuthorityMember: AuthorityIdentity], ocspURL: String? = nil
     ) async throws(ReceiptAuthorityError) -> [AuthorityMember: AuthorityIdentity] {
         do {
             var keys: [AuthorityMember: AuthorityKey] = [:]
@@ -78,7 +84,8 @@ enum AuthorityMember: Sendable, Hashable {
             for member in members {
                 guard let key = keys[member] else { continue }
                 identities[member] = try member.profile.issue(
-                    key: key, issuer: member.issuer.flatMap { identities[$0] })
+                    key: key, issuer: member.issuer.flatMap { identities[$0] },
+                    ocspURL: checkedOnline.contains(member) ? ocspURL : nil)
             }
             return identities
         } catch {

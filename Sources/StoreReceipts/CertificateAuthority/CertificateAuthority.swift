@@ -7,7 +7,7 @@ import X509
 /// names say TEST.
 ///
 /// The authority has a directory of its own (mode 0700, files 0600), with one PEM file per key and certificate. Leaves
-/// may be replaced; their signatures stay valid as long as the root and the intermediate stay.
+/// may be replaced; their signatures stay valid as long as the root's and the intermediate's keys stay.
 public struct CertificateAuthority: Sendable {
     /// The validity of every certificate, 2000-01-01 to 2200-01-01 (UTC), which is also the range to which the store's
     /// clock may be set.
@@ -80,8 +80,43 @@ public struct CertificateAuthority: Sendable {
             throw ReceiptAuthorityError(.outsideValidity, "the clock must lie between the years 2000 and 2200")
         }
         let leaves = AuthorityMember.all.filter { $0.profile.role == .leaf }
-        let renewed = try await AuthorityMember.make(leaves, knowing: identities)
+        let renewed = try await AuthorityMember.make(
+            leaves, knowing: identities, ocspURL: identities[.intermediate(.jws)]?.certificate.ocspURL)
         for (name, text) in try Self.texts(renewed.filter { leaves.contains($0.key) }) {
+            try files.replace(name, with: text)
+        }
+        return try CertificateAuthority(files, renewed)
+    }
+
+    /// Issues the certificates of the JWS chain below its root again, with the same keys, if they do not name this
+    /// address of an OCSP responder. Payloads that were signed before still verify.
+    ///
+    /// Each file is replaced as a whole. If the process ends between two, the next call replaces the rest: names and
+    /// keys stay, so every mixture of old and new certificates is a chain.
+    ///
+    /// - Parameter url: the address, `http://` or `https://`, at most 200 printable ASCII characters.
+    /// - Throws: ``ReceiptAuthorityError``: `signing` for another address, or if a certificate cannot be made;
+    ///   `storage`, after which this value is still good.
+    public func reissued(forOCSP url: String) throws(ReceiptAuthorityError) -> CertificateAuthority {
+        guard url.hasPrefix("http://") || url.hasPrefix("https://"), url.utf8.count <= 200,
+            url.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+        else {
+            throw ReceiptAuthorityError(
+                .signing, "the OCSP responder's address must be an http or https URL of at most 200 ASCII characters")
+        }
+        let outdated = AuthorityMember.checkedOnline.filter { identities[$0]?.certificate.ocspURL != url }
+        guard !outdated.isEmpty else { return self }
+        var renewed = identities
+        do {
+            for member in outdated {
+                guard let key = identities[member]?.key else { continue }
+                renewed[member] = try member.profile.issue(
+                    key: key, issuer: member.issuer.flatMap { renewed[$0] }, ocspURL: url)
+            }
+        } catch {
+            throw ReceiptAuthorityError(.signing, "new certificates could not be made: \(error)")
+        }
+        for (name, text) in try Self.texts(renewed.filter { outdated.contains($0.key) }) {
             try files.replace(name, with: text)
         }
         return try CertificateAuthority(files, renewed)
@@ -99,6 +134,11 @@ public struct CertificateAuthority: Sendable {
             }
         }
         return texts
+    }
+
+    /// The members that issue certificates which are checked online: the root and the intermediate of the JWS chain.
+    var jwsIssuers: [AuthorityIdentity] {
+        [AuthorityMember.root(.jws), .intermediate(.jws)].compactMap { identities[$0] }
     }
 
     /// The signer of this environment's receipts.

@@ -34,7 +34,9 @@ public struct StoreApplication: Sendable {
     /// Notes on the catalog files for the operator, such as a bundle identifier that was derived.
     public let catalogNotes: [String]
     /// The certificate authority that signs receipts and transactions.
-    public let authority: CertificateAuthority
+    public var authority: CertificateAuthority { currentAuthority.value }
+    /// The certificate authority with its OCSP responder.
+    let currentAuthority: CurrentAuthority
     /// The items of the storefront, which follow the catalog files.
     public let items: CurrentItemIndex
     /// The upload and review of hosted content.
@@ -45,6 +47,8 @@ public struct StoreApplication: Sendable {
     public let feeds: FeedDesk
     /// The partners who may download the feeds.
     public let partners: Partners
+    /// The keys of the App Store Server API.
+    public let apiKeys: APIKeys
     /// The views of items' pages that campaigns led to.
     public var campaigns: Campaigns { Campaigns(databases) }
     /// Counts what changes in both stores and in what they share.
@@ -86,6 +90,7 @@ public struct StoreApplication: Sendable {
             configuration.databaseURL.map { .postgresql(url: $0, schemaPrefix: configuration.schemaPrefix) }
                 ?? .folder(folder), configuration, logger)
         let apps = try await AppRegistry.open(databases)
+        let apiKeys = try await APIKeys.open(databases)
         let catalogs = StoreCatalogs(files: catalog)
         let storefront = StorefrontAddress()
         let storefrontBase: @Sendable () -> String = { storefront.value }
@@ -123,10 +128,11 @@ public struct StoreApplication: Sendable {
         let openAddresses = OpenAddresses()
         let application = StoreApplication(
             configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalogs: catalogs,
-            managed: managed, catalogNotes: notes, authority: signing, items: currentItems,
+            managed: managed, catalogNotes: notes, currentAuthority: try CurrentAuthority(signing), items: currentItems,
             desk: ContentDesk(content, production: production, catalog: catalogs.all, managed: managed),
             reviews: reviews,
             feeds: feeds, partners: Partners(databases, cost: configuration.passwordCost),
+            apiKeys: apiKeys,
             operatorDesk: OperatorDesk(
                 changes: changes, requests: RequestLog(changes: changes, now: milliseconds(now)),
                 audit: AuditLog(databases), news: CatalogNews(notes: notes, changes: changes, now: milliseconds(now)),
@@ -233,6 +239,14 @@ public struct StoreApplication: Sendable {
         let ready = ReadyPorts { addresses in
             var addresses = addresses
             storefront.value = configuration.storefrontURL ?? addresses.storefront
+            do {
+                try currentAuthority.useOCSP(
+                    at: configuration.ocspURL ?? addresses.production + CurrentAuthority.ocspPath)
+            } catch {
+                logger.error(
+                    "signed payloads do not name the OCSP responder, online checks will fail",
+                    metadata: ["problem": "\(error)"])
+            }
             addresses.merchant = merchant
             addresses.console = console
             openAddresses.value = addresses
@@ -250,6 +264,7 @@ public struct StoreApplication: Sendable {
             server(.storefront, try storefrontRouter(), ready),
             catalogReload,
             SubscriptionSchedule(stores: [sandbox, production], logger: logger),
+            NotificationSender(notifications, changes: operatorDesk.changes, logger: logger),
         ]
         if configuration.feed.isScheduled { services.append(FeedSchedule(desk: feeds, logger: logger)) }
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
@@ -300,11 +315,28 @@ public struct StoreApplication: Sendable {
         FeedControlController(desk: feeds, partners: partners, now: now, logger: logger)
     }
 
+    /// The notifications of both stores to apps' servers.
+    var notifications: [NotificationOutbox] {
+        [sandbox, production].map { store in
+            NotificationOutbox(store) { [currentAuthority] in currentAuthority.jwsIdentity(for: store.environment) }
+        }
+    }
+
+    var notificationControl: NotificationController {
+        NotificationController(
+            outboxes: Dictionary(uniqueKeysWithValues: notifications.map { ($0.store.environment, $0) }))
+    }
+
+    var apiKeyControl: APIKeyController { APIKeyController(keys: apiKeys, apps: apps, now: now) }
+
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         StoreRouters.protocolRouter(
             store, reviews: reviews, visits: visits, signIns: configuration.signInRates.map { SignInLimits($0) },
             isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience,
-            requests: operatorDesk.requests)
+            serverAPI: ServerAPI(
+                store, identity: { [currentAuthority] in currentAuthority.jwsIdentity(for: store.environment) },
+                keys: apiKeys, realTime: now),
+            ocsp: OCSPController(responder: currentAuthority.responder, now: now), requests: operatorDesk.requests)
     }
 
     /// Asks for each configured port, so that a port in use is reported before anything has started.

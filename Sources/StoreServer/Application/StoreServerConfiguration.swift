@@ -22,6 +22,9 @@ public struct StoreServerConfiguration: Sendable {
     public var storefrontPort: Int
     /// The base URL of the storefront's links, without a trailing slash; nil for the port's own address.
     public var storefrontURL: String?
+    /// The address of the OCSP responder in the certificates of signed payloads, without a trailing slash; nil for
+    /// `/ocsp` at production's protocol port.
+    public var ocspURL: String?
     /// The rate limit on searches and lookups for each network address; nil for no limit.
     public var searchRate: TokenRate?
     /// The database's `postgres://…` URL; nil for SQLite in the data directory.

@@ -35,7 +35,8 @@ extension ControlAPI.Transaction {
             revocationReason: transaction.revocationReason.flatMap(RevocationReason.init(rawValue:)).map(\.name),
             refunded: transaction.refunded == 0
                 ? nil : Money(milliunits: transaction.refunded, currency: transaction.price.currency).decimal,
-            isUpgraded: transaction.isUpgraded ? true : nil, sharedFrom: transaction.sharedFrom?.description)
+            isUpgraded: transaction.isUpgraded ? true : nil, sharedFrom: transaction.sharedFrom?.description,
+            orderId: transaction.orderID?.description)
     }
 
     /// The purchase of an item; `item` is nil when the catalog no longer has it.

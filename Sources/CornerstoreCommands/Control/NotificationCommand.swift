@@ -1,0 +1,245 @@
+import ArgumentParser
+import ControlWire
+
+/// `cornerstore notification`: App Store Server Notifications.
+struct NotificationCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notification",
+        abstract: "Set the URL of an app's server notifications, list what was sent, send it again, and test.",
+        discussion: """
+              cornerstore notification url set http://127.0.0.1:8080/notifications
+              cornerstore notification test
+              cornerstore notification list --state failed
+              cornerstore notification resend 8c5b3a5e-4f0c-4a6b-9b44-0e52f6c2a7d1
+            """,
+        subcommands: [List.self, Show.self, Resend.self, Test.self, Address.self], defaultSubcommand: List.self)
+
+    struct Options: ParsableArguments {
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        /// Prints one notification.
+        func report(_ notification: ControlAPI.Notification) throws {
+            try Console.current.report(notification, json: output.json) { style in
+                var fields: [(String, String?)] = [
+                    ("notification", notification.notificationUUID),
+                    ("type", NotificationCommand.words(notification)), ("app", notification.bundleId),
+                    ("date", String(notification.signedDate.prefix(19))),
+                    ("original transaction", notification.originalTransactionId),
+                    ("transaction", notification.transactionId), ("state", notification.state),
+                    ("next attempt", notification.nextAttemptDate.map { String($0.prefix(19)) }),
+                ]
+                for attempt in notification.sendAttempts {
+                    fields.append(("attempt", "\(attempt.attemptDate.prefix(19)) \(attempt.sendAttemptResult)"))
+                }
+                fields.append(("payload", notification.signedPayload))
+                return Table.fields(fields, style)
+            }
+        }
+    }
+
+    private static func words(_ notification: ControlAPI.Notification) -> String {
+        [notification.notificationType, notification.subtype].compactMap(\.self).joined(separator: "/")
+    }
+
+    enum State: String, ExpressibleByArgument, CaseIterable {
+        case waiting
+        case delivered
+        case failed
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List notifications, newest first.",
+            discussion: """
+                  cornerstore notification list --app com.example.app --limit 10
+                  cornerstore notification list --state failed --environment production
+                """)
+        @Option(help: ArgumentHelp("List only notifications of this app.", valueName: "bundle-id"))
+        var app: String?
+        @Option(help: "List only notifications in this state.")
+        var state: State?
+        @Option(
+            help: ArgumentHelp(
+                "List only notifications older than the one with this number, for the next page.", valueName: "number"))
+        var before: String?
+        @Option(parsing: .unconditional, help: "The maximum number of notifications, 1 to 200.")
+        var limit = 20
+        @OptionGroup var options: Options
+
+        func validate() throws {
+            guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
+        }
+
+        func run() async throws {
+            let page: ControlAPI.Page<ControlAPI.Notification> = try await options.control.client().send(
+                .notifications(
+                    .list(
+                        options.environment.environment, bundle: app, state: state?.rawValue, before: before,
+                        limit: limit)))
+            page.sayHowToLookFurther(after: limit, with: "--before")
+            try Console.current.report(page.rows, json: options.output.json) { style in
+                guard !page.rows.isEmpty else {
+                    return "No notifications in \(options.environment.environment.name)."
+                }
+                return Table(
+                    heading: ["notification", "date", "type", "app", "state", "last attempt", "number"],
+                    rows: page.rows.map {
+                        [
+                            $0.notificationUUID, String($0.signedDate.prefix(19)), NotificationCommand.words($0),
+                            $0.bundleId, $0.state, $0.sendAttempts.last?.sendAttemptResult ?? "", $0.number,
+                        ]
+                    }
+                ).text(style)
+            }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a notification with its attempts and its signed payload.",
+            discussion: """
+                  cornerstore notification show 8c5b3a5e-4f0c-4a6b-9b44-0e52f6c2a7d1
+                """)
+        @Argument(help: "The notificationUUID.")
+        var id: String
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let found: ControlAPI.Notification = try await options.control.client().send(
+                .notifications(.notification(options.environment.environment, id: id)))
+            try options.report(found)
+        }
+    }
+
+    struct Resend: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send a notification again, with the same notificationUUID and payload.",
+            discussion: """
+                  cornerstore notification resend 8c5b3a5e-4f0c-4a6b-9b44-0e52f6c2a7d1
+                """)
+        @Argument(help: "The notificationUUID.")
+        var id: String
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let sent: ControlAPI.Notification = try await options.control.client().send(
+                .notifications(.resend(options.environment.environment, id: id)))
+            try options.report(sent)
+        }
+    }
+
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send a test notification.",
+            discussion: """
+                The command does not wait. “notification show” then has the result.
+
+                  cornerstore notification test --app com.example.app --environment production
+                """)
+        @Option(help: ArgumentHelp("The app. The default is the store's only one.", valueName: "bundle-id"))
+        var app: String?
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let client = try options.control.client()
+            let bundle = try await AppSelection.only(app, client)
+            let sent: ControlAPI.Notification = try await client.send(
+                .notifications(.test(options.environment.environment, bundle: bundle)))
+            try options.report(sent)
+        }
+    }
+}
+
+extension NotificationCommand {
+    /// `cornerstore notification url`: where notifications are sent.
+    struct Address: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "url", abstract: "Show, set and remove the URLs that notifications are sent to.",
+            discussion: """
+                  cornerstore notification url show
+                  cornerstore notification url set http://127.0.0.1:8080/notifications
+                  cornerstore notification url remove
+                """,
+            subcommands: [ShowAll.self, Set.self, Remove.self], defaultSubcommand: ShowAll.self)
+
+        static func rows(_ receivers: [ControlAPI.NotificationReceiver], _ style: Style) -> String {
+            Table(
+                heading: ["app", "url", "redirects also to"],
+                rows: receivers.map { [$0.bundleId, $0.url, $0.redirectOrigins.joined(separator: " ")] }
+            ).text(style)
+        }
+
+        struct ShowAll: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "show", abstract: "Show the URLs of an environment by app.",
+                discussion: """
+                      cornerstore notification url show --environment production
+                    """)
+            @OptionGroup var options: Options
+
+            func run() async throws {
+                let receivers: [ControlAPI.NotificationReceiver] = try await options.control.client().send(
+                    .notifications(.receivers(options.environment.environment)))
+                try Console.current.report(receivers, json: options.output.json) { style in
+                    receivers.isEmpty
+                        ? "No app of \(options.environment.environment.name) has a URL for notifications."
+                        : Address.rows(receivers, style)
+                }
+            }
+        }
+
+        struct Set: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Set the URL of an app in one environment.",
+                discussion: """
+                    The URL is https, or http on the store's machine. Redirects to other origins are followed only \
+                    if they are listed.
+
+                      cornerstore notification url set https://example.com/apple --environment production
+                      cornerstore notification url set http://127.0.0.1:8080/ --redirect http://127.0.0.1:8081
+                    """)
+            @Argument(help: "The URL.")
+            var url: String
+            @Option(help: ArgumentHelp("The app. The default is the store's only one.", valueName: "bundle-id"))
+            var app: String?
+            @Option(
+                help: ArgumentHelp(
+                    "An origin that redirects may lead to, such as https://hooks.example.com. Repeat it for several.",
+                    valueName: "origin"))
+            var redirect: [String] = []
+            @OptionGroup var options: Options
+
+            func run() async throws {
+                let client = try options.control.client()
+                let bundle = try await AppSelection.only(app, client)
+                let receiver: ControlAPI.NotificationReceiver = try await client.send(
+                    .notifications(.setReceiver(options.environment.environment, bundle: bundle)),
+                    ControlAPI.NotificationReceiverChange(url: url, redirectOrigins: redirect))
+                try Console.current.report(receiver, json: options.output.json) { Address.rows([receiver], $0) }
+            }
+        }
+
+        struct Remove: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Remove the URL of an app in one environment.",
+                discussion: """
+                    The notifications then go to the merchant beside the store, or nowhere without one.
+
+                      cornerstore notification url remove --app com.example.app
+                    """)
+            @Option(help: ArgumentHelp("The app. The default is the store's only one.", valueName: "bundle-id"))
+            var app: String?
+            @OptionGroup var environment: EnvironmentOptions
+            @OptionGroup var control: ControlOptions
+
+            func run() async throws {
+                let client = try control.client()
+                let bundle = try await AppSelection.only(app, client)
+                try await client.perform(.notifications(.removeReceiver(environment.environment, bundle: bundle)))
+                Console.current.print("Removed.")
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import CornerstoreEncoding
+import Database
+import Foundation
+import StoreReceipts
+import StoreWire
+
+/// What a notification says, before its payload is signed.
+struct NotificationContent: Sendable {
+    /// Apple's `notificationUUID`, in lower case.
+    var notificationID = UUID().text.lowercased()
+    let type: String
+    var subtype: String?
+    let bundleID: BundleID
+    /// When it happened, by the store's clock, and `signedDate` of all payloads. Notifications that are sent late say
+    /// what they would have said in time.
+    let date: Int64
+    /// The customer; nil for a notification that concerns none.
+    var accountID: AccountID?
+    var originalTransactionID: TransactionID?
+    var transactionID: TransactionID?
+    /// Apple's number of a subscription's state.
+    var status: Int64?
+    /// Apple's `consumptionRequestReason`.
+    var consumptionReason: String?
+    /// The payload of `signedTransactionInfo`.
+    var transactionInfo: String?
+    /// The payload of `signedRenewalInfo`.
+    var renewalInfo: String?
+    /// An object with the member `summary`, which stands in place of `data`.
+    var summary: String?
+
+    /// A test notification, which says nothing but the app and the environment.
+    static func test(_ bundleID: BundleID, at date: Int64) -> NotificationContent {
+        NotificationContent(type: NotificationWord.test, bundleID: bundleID, date: date)
+    }
+
+    /// The end of an extension of all subscriptions of a product: `RENEWAL_EXTENSION` with `SUMMARY`.
+    /// - Parameter snapshot: an object with the member `summary`, as the feed has it.
+    static func summary(_ snapshot: String, _ bundleID: BundleID, at date: Int64) -> NotificationContent {
+        NotificationContent(
+            type: "RENEWAL_EXTENSION", subtype: "SUMMARY", bundleID: bundleID, date: date, summary: snapshot)
+    }
+
+    /// Signs the payload: Apple's `responseBodyV2DecodedPayload`.
+    /// - Parameter appID: the app's number, which Apple's sandbox omits; nil to leave it out.
+    /// - Throws: ``ReceiptAuthorityError`` when the key fails.
+    func signed(_ environment: StoreEnvironment, appID: Int64?, _ identity: JWSIdentity) throws -> String {
+        var json = JSONBytes(capacity: 16_384)
+        json.beginObject()
+        json.member("notificationType", type)
+        if let subtype { json.member("subtype", subtype) }
+        json.member("notificationUUID", notificationID)
+        if let summary {
+            // The member without the braces around it.
+            json.append(Array(",".utf8) + summary.utf8.dropFirst().dropLast())
+        } else {
+            json.beginObject("data")
+            if let appID { json.member("appAppleId", number: appID) }
+            json.member("bundleId", bundleID.rawValue)
+            json.member("environment", environment.signedName)
+            if let transactionInfo {
+                json.member("signedTransactionInfo", try identity.sign(Array(transactionInfo.utf8)))
+            }
+            if let renewalInfo { json.member("signedRenewalInfo", try identity.sign(Array(renewalInfo.utf8))) }
+            if let status { json.member("status", number: status) }
+            if let consumptionReason { json.member("consumptionRequestReason", consumptionReason) }
+            json.endObject()
+        }
+        json.member("version", "2.0")
+        json.member("signedDate", number: date)
+        json.endObject()
+        return try identity.sign(json.bytes)
+    }
+}
+
+extension NotificationContent {
+    /// What news of a subscription say.
+    /// - Parameters:
+    ///   - snapshot: the state of the subscription when the news was written.
+    ///   - transaction: the transaction of the news; nil for the last period.
+    ///   - customer: the customer in the app; nil to leave it out.
+    init(
+        _ news: SubscriptionNews, of subscription: Subscription, _ snapshot: SubscriptionSnapshot,
+        _ transaction: Transaction?, _ customer: AppTransactionID?, _ environment: StoreEnvironment
+    ) {
+        let info =
+            transaction.map { $0.payload(environment, signedDate: news.date, customer) }
+            ?? snapshot.transactionPayload(signedDate: news.date, appTransactionID: customer)
+        let renewal = snapshot.renewalPayload(signedDate: news.date, appTransactionID: customer)
+        self.init(
+            type: news.type.rawValue, subtype: news.subtype?.rawValue, bundleID: subscription.bundleID,
+            date: news.date, accountID: subscription.accountID,
+            originalTransactionID: subscription.originalTransactionID, transactionID: news.transactionID,
+            status: Int64(snapshot.status), consumptionReason: news.consumptionReason?.rawValue,
+            transactionInfo: String(decoding: info, as: UTF8.self),
+            renewalInfo: String(decoding: renewal, as: UTF8.self))
+    }
+
+    /// What a notification about a transaction without renewals says.
+    /// - Parameter customer: the customer in the app; nil to leave it out.
+    init(
+        _ type: String, _ transaction: Transaction, at date: Int64, _ customer: AppTransactionID?,
+        _ environment: StoreEnvironment
+    ) {
+        self.init(
+            type: type, bundleID: transaction.bundleID, date: date, accountID: transaction.accountID,
+            originalTransactionID: transaction.originalTransactionID, transactionID: transaction.transactionID,
+            transactionInfo: String(
+                decoding: transaction.payload(environment, signedDate: date, customer), as: UTF8.self))
+    }
+}
+
+extension Transaction {
+    /// Apple's `JWSTransactionDecodedPayload` as JSON.
+    fileprivate func payload(
+        _ environment: StoreEnvironment, signedDate: Int64, _ customer: AppTransactionID?
+    ) -> [UInt8] {
+        var json = JSONBytes(capacity: 1_536)
+        json.beginObject()
+        writePayload(environment, signedDate: signedDate, appTransactionID: customer, to: &json)
+        json.endObject()
+        return json.bytes
+    }
+}

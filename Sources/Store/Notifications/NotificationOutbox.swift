@@ -1,0 +1,164 @@
+import Database
+import StoreReceipts
+import StoreWire
+
+/// A notification to send now.
+public struct OutgoingNotification: Sendable, Equatable {
+    /// Its place among all notifications.
+    public let number: Int64
+    /// Notifications of one lane are sent one at a time.
+    public let lane: Int64
+    /// Apple's `notificationType`.
+    public let type: String
+    /// The signed payload.
+    public let signedPayload: String
+}
+
+/// The notifications of one environment to apps' servers: App Store Server Notifications V2.
+///
+/// A notification is written in the database transaction of what it reports, if the app has a receiver then. It is sent
+/// at least once, and its payload is kept before the first attempt, so that all attempts and the history have the same.
+public struct NotificationOutbox: Sendable {
+    /// How long notifications are kept, in milliseconds of the store's clock: 180 days.
+    public static let keptFor: Int64 = 180 * 86_400_000
+
+    /// The store that writes the notifications.
+    public let store: Store
+    private let identity: @Sendable () -> JWSIdentity
+
+    /// Creates the outbox of a store.
+    /// - Parameter identity: returns the signer of the payloads. Its certificates can change.
+    public init(_ store: Store, identity: @escaping @Sendable () -> JWSIdentity) {
+        self.store = store
+        self.identity = identity
+    }
+
+    /// The receivers of the apps that have one.
+    public var receivers: [BundleID: NotificationReceiver] {
+        var receivers: [BundleID: NotificationReceiver] = [:]
+        for app in store.apps.all {
+            receivers[app.bundleID] = store.apps.notificationReceiver(of: app.bundleID, in: store.environment)
+        }
+        return receivers
+    }
+
+    // MARK: Sending
+
+    /// Returns notifications of an app that are to be sent now, one of each lane, and keeps their payloads.
+    /// - Parameters:
+    ///   - lanes: the lanes to leave out, because a notification of theirs is being sent.
+    ///   - limit: the most notifications.
+    /// - Throws: ``DatabaseError``; ``ReceiptAuthorityError`` when a payload cannot be signed.
+    public func due(
+        of bundleID: BundleID, besides lanes: [Int64] = [], limit: Int
+    ) async throws -> [OutgoingNotification] {
+        let now = store.clock.milliseconds
+        let found = try await store.database.read {
+            try Notifications.due(of: bundleID, at: now, besides: lanes, limit: limit, $0)
+        }
+        let appID = store.environment == .production ? store.apps[bundleID]?.appID : nil
+        var outgoing: [OutgoingNotification] = []
+        var signed: [(number: Int64, payload: String)] = []
+        var seen: Set<Int64> = []
+        for due in found where seen.insert(due.lane).inserted {
+            let notification = due.notification
+            var payload = notification.signedPayload
+            if let content = due.content {
+                let new = try content.signed(store.environment, appID: appID, identity())
+                signed.append((notification.number, new))
+                payload = new
+            }
+            guard let payload else { continue }
+            outgoing.append(
+                OutgoingNotification(
+                    number: notification.number, lane: due.lane, type: notification.type, signedPayload: payload))
+        }
+        if !signed.isEmpty {
+            try await store.database.write { [signed] connection in
+                for (number, payload) in signed { try Notifications.keep(payload, of: number, connection) }
+            }
+        }
+        return outgoing
+    }
+
+    /// Records the result of an attempt. One that failed is made again after 1, 12, 24, 48 and 72 hours of the store's
+    /// clock in production, and never in the sandbox.
+    /// - Returns: what becomes of the notification; nil when it did not wait.
+    /// - Throws: ``DatabaseError``.
+    @discardableResult
+    public func record(_ attempt: SendAttempt, of number: Int64) async throws -> ServerNotification.State? {
+        let pauses = SendAttempt.pauses(in: store.environment)
+        return try await store.database.write {
+            try Notifications.record(attempt, of: number, pauses: pauses, $0)
+        }
+    }
+
+    /// Deletes notifications that were kept for 180 days. Those that wait stay while their app has a receiver.
+    /// - Throws: ``DatabaseError``.
+    public func prune() async throws {
+        let end = store.clock.milliseconds - Self.keptFor
+        let receivers = receivers
+        let apps = store.apps.all.map { (bundleID: $0.bundleID, isAll: receivers[$0.bundleID] == nil) }
+        let most = 500
+        var deleted = most
+        while deleted >= most, !Task.isCancelled {
+            deleted = try await store.database.write { connection in
+                try apps.reduce(0) { deleted, app in
+                    guard deleted < most else { return deleted }
+                    return try deleted
+                        + Notifications.prune(
+                            of: app.bundleID, before: end, isAll: app.isAll, limit: most - deleted, connection)
+                }
+            }
+        }
+    }
+
+    // MARK: For the operator
+
+    /// Sends an app's server a test notification.
+    /// - Throws: ``StoreError`` `wrong_state` when the app has no receiver; ``DatabaseError``.
+    public func sendTest(to bundleID: BundleID) async throws -> ServerNotification {
+        guard store.apps.notificationReceiver(of: bundleID, in: store.environment) != nil else {
+            throw StoreError(
+                .wrongState,
+                "The app has no URL for notifications in this environment. Set one with “cornerstore notification url "
+                    + "set”.")
+        }
+        let content = NotificationContent.test(bundleID, at: store.clock.milliseconds)
+        let number = store.ids.next()
+        let written = try await store.database.write { connection in
+            try Notifications.add(content, as: number, connection)
+            return try Notifications.find(content.notificationID, connection)
+        }
+        guard let written else { throw Self.unknown }
+        return written
+    }
+
+    /// Returns notifications, newest first, and the number with which the list continues; nil at the end.
+    /// - Throws: ``DatabaseError``.
+    public func list(_ filter: NotificationFilter) async throws -> (rows: [ServerNotification], next: Int64?) {
+        try await store.database.read { try Notifications.list(filter, $0) }
+    }
+
+    /// Returns a notification by its `notificationUUID`, in any letter case.
+    /// - Throws: ``StoreError`` `not_found`; ``DatabaseError``.
+    public func notification(_ id: String) async throws -> ServerNotification {
+        let id = id.lowercased()
+        guard id.utf8.count == 36, !id.utf8.contains(0),
+            let found = try await store.database.read({ try Notifications.find(id, $0) })
+        else { throw Self.unknown }
+        return found
+    }
+
+    /// Sends a notification again, whatever became of it, with the same payload and with all retries.
+    /// - Throws: ``StoreError`` `not_found`; ``DatabaseError``.
+    public func resend(_ id: String) async throws -> ServerNotification {
+        let id = try await notification(id).notificationID
+        guard let resent = try await store.database.write({ try Notifications.resend(id, $0) }) else {
+            throw Self.unknown
+        }
+        return resent
+    }
+
+    private static let unknown = StoreError(.notFound, "There is no notification with this identifier.")
+}

@@ -1,0 +1,119 @@
+import Crypto
+import Database
+import Foundation
+import StoreWire
+import Synchronization
+
+/// A key with which an app's server signs its requests to the App Store Server API. It is good in both environments.
+public struct APIKey: Sendable, Equatable {
+    /// The key's identifier: ten capital letters and digits.
+    public let keyID: String
+    /// The issuer's identifier, a UUID in lower case. All keys of one store have the same.
+    public let issuerID: String
+    /// The app that the key may ask about.
+    public let bundleID: BundleID
+    /// When the key was created, in milliseconds since 1970 by the machine's clock.
+    public let createdAt: Int64
+    /// When the key was revoked, likewise; nil while it is good.
+    public internal(set) var revokedAt: Int64?
+    /// The public half, uncompressed (X9.63).
+    let publicKey: [UInt8]
+}
+
+/// A new key, with the private half that the store does not keep.
+public struct NewAPIKey: Sendable {
+    /// The key.
+    public let key: APIKey
+    /// The private half as PKCS#8 in PEM: the contents of the `.p8` file. Secret.
+    public let privateKey: String
+}
+
+/// The keys of the App Store Server API.
+public final class APIKeys: Sendable {
+    /// The most good keys of an app. App Store Connect documents no limit.
+    public static let most = 100
+
+    private let database: Database
+    private let keys: Mutex<[String: APIKey]>
+
+    private init(database: Database, keys: [APIKey]) {
+        self.database = database
+        self.keys = Mutex(Dictionary(keys.map { ($0.keyID, $0) }) { first, _ in first })
+    }
+
+    /// Reads the keys from the database.
+    /// - Throws: ``DatabaseError``.
+    public static func open(_ databases: StoreDatabases) async throws -> APIKeys {
+        let database = databases.apps
+        let keys = try await database.read { connection in
+            try connection.query("SELECT \(columns) FROM api_keys").map { try APIKey($0) }
+        }
+        return APIKeys(database: database, keys: keys)
+    }
+
+    /// The key with an identifier, revoked or not; nil when there is none.
+    public subscript(keyID: String) -> APIKey? {
+        keys.withLock { $0[keyID] }.flatMap { $0.keyID.hasSameBytes(as: keyID) ? $0 : nil }
+    }
+
+    /// All keys, in the order in which they were created.
+    public var all: [APIKey] {
+        keys.withLock { $0.values.sorted { ($0.createdAt, $0.keyID) < ($1.createdAt, $1.keyID) } }
+    }
+
+    /// Creates a key for an app.
+    /// - Parameter date: the machine's time, in milliseconds since 1970.
+    /// - Throws: ``StoreError`` `wrong_state` when the app has ``most`` good keys; ``DatabaseError``.
+    public func make(for bundleID: BundleID, at date: Int64) async throws -> NewAPIKey {
+        let privateKey = P256.Signing.PrivateKey()
+        let publicKey = Array(privateKey.publicKey.x963Representation)
+        let (keyID, newIssuer) = (Store.newCode(10), UUID().uuidString.lowercased())
+        let key = try await database.write { connection in
+            let count =
+                try connection.queryOne(
+                    "SELECT count(*) FROM api_keys WHERE bundle_id = $1 AND revoked_at IS NULL", [bundleID.rawValue])?
+                .int(0) ?? 0
+            guard count < Self.most else {
+                throw StoreError(.wrongState, "The app has \(Self.most) keys. Revoke one first.")
+            }
+            let issuer = try connection.queryOne(
+                "SELECT issuer_id FROM api_keys ORDER BY created_at, key_id LIMIT 1")?.string(0)
+            let key = APIKey(
+                keyID: keyID, issuerID: issuer ?? newIssuer, bundleID: bundleID, createdAt: date, revokedAt: nil,
+                publicKey: publicKey)
+            try connection.execute(
+                """
+                INSERT INTO api_keys (key_id, issuer_id, bundle_id, public_key, created_at) VALUES ($1, $2, $3, $4, $5)
+                """, [key.keyID, key.issuerID, bundleID.rawValue, publicKey, date])
+            return key
+        }
+        keys.withLock { $0[key.keyID] = key }
+        return NewAPIKey(key: key, privateKey: privateKey.pemRepresentation)
+    }
+
+    /// Revokes a key. Its tokens are refused from now on.
+    /// - Parameter date: the machine's time, in milliseconds since 1970.
+    /// - Returns: the key; one that was revoked before stays as it is.
+    /// - Throws: ``StoreError`` `not_found`; ``DatabaseError``.
+    public func revoke(_ keyID: String, at date: Int64) async throws -> APIKey {
+        let found = try await database.write { connection in
+            try connection.execute(
+                "UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL", [keyID, date])
+            return try connection.queryOne("SELECT \(Self.columns) FROM api_keys WHERE key_id = $1", [keyID])
+                .map { try APIKey($0) }
+        }
+        guard let key = found else { throw StoreError(.notFound, "There is no API key with this identifier.") }
+        keys.withLock { $0[key.keyID] = key }
+        return key
+    }
+
+    private static let columns = "key_id, issuer_id, bundle_id, public_key, created_at, revoked_at"
+}
+
+extension APIKey {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            keyID: try row.string(0), issuerID: try row.string(1), bundleID: BundleID(try row.string(2)),
+            createdAt: try row.int64(4), revokedAt: try row.optionalInt64(5), publicKey: try row.bytes(3))
+    }
+}

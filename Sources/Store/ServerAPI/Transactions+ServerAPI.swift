@@ -1,0 +1,73 @@
+import Database
+import StoreWire
+
+extension Transactions {
+    /// The account's refunded purchases in an app, without those that a family shared. The two parts are in an index by
+    /// account; together they are all its transactions.
+    private static let refundedText = ["NULL", "NOT NULL"].map { finished in
+        """
+        SELECT \(Transaction.columns) FROM transactions
+        WHERE account_id = $1 AND bundle_id = $2 AND finished_at IS \(finished) AND revoked_at IS NOT NULL
+            AND shared_from IS NULL AND (revoked_at > $3 OR (revoked_at = $3 AND transaction_id > $4))
+        """
+    }.joined(separator: "\nUNION ALL\n")
+
+    /// An account's refunded purchases in an app after a revision, in the order of the refunds.
+    static func refunded(
+        of accountID: AccountID, in bundleID: BundleID, after: PageRevision?, limit: Int, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM (\(refundedText)) AS refunded
+            ORDER BY revoked_at, transaction_id LIMIT $5
+            """,
+            [accountID.rawValue, bundleID.rawValue, after?.order ?? -1, after?.transactionID ?? 0, limit]
+        ).map { try Transaction($0) }
+    }
+
+    /// An account's last refunded purchases in an app, in the order of the refunds.
+    static func lastRefunded(
+        of accountID: AccountID, in bundleID: BundleID, limit: Int, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM (\(refundedText)) AS refunded
+            ORDER BY revoked_at DESC, transaction_id DESC LIMIT $5
+            """,
+            [accountID.rawValue, bundleID.rawValue, Int64(-1), Int64(0), limit]
+        ).map { try Transaction($0) }.reversed()
+    }
+
+    /// An account's first transaction in an app; nil without one.
+    static func first(
+        of accountID: AccountID, in bundleID: BundleID, _ connection: Connection
+    ) throws -> TransactionID? {
+        // Each part is found by an index of its own.
+        try ["NULL", "NOT NULL"].compactMap { finished in
+            try connection.queryOne(
+                """
+                SELECT transaction_id FROM transactions
+                WHERE account_id = $1 AND bundle_id = $2 AND finished_at IS \(finished)
+                ORDER BY transaction_id LIMIT 1
+                """, [accountID.rawValue, bundleID.rawValue]
+            ).map { TransactionID(rawValue: try $0.int64(0)) }
+        }.min()
+    }
+
+    /// Replaces the user name of all transactions of a purchase. Rows that have it already stay as they are.
+    static func setUsername(
+        _ name: String, ofPurchase first: Transaction, _ recorder: Recorder, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            UPDATE transactions SET application_username = $4, changed = $5
+            WHERE account_id = $1 AND bundle_id = $2 AND original_transaction_id = $3 AND shared_from IS NULL
+                AND (application_username IS NULL OR application_username <> $4)
+                AND \(first.kind == .consumable ? "transaction_id = $3" : "kind <> 'consumable'")
+            """,
+            [
+                first.accountID.rawValue, first.bundleID.rawValue, first.originalTransactionID.rawValue, name,
+                recorder.next().rawValue,
+            ])
+    }
+}

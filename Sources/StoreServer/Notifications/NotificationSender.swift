@@ -1,0 +1,147 @@
+import Logging
+import ServiceLifecycle
+import Store
+import StoreWire
+
+/// Sends the notifications that are due by the stores' clocks to the apps' servers.
+///
+/// Each app has places of its own, so that a receiver that is slow or gone delays no other app. Notifications of one
+/// subscription are sent one at a time, in their order; one that failed and is sent again later does not hold up those
+/// after it. The result is recorded after the answer: a notification whose attempt a crash cut off is sent again.
+actor NotificationSender: Service {
+    /// The most attempts at the same time, over all apps that have no more places than one.
+    static let places = 256
+    /// The most attempts of one app at the same time.
+    static let placesOfApp = 8
+    /// The longest time between two looks at the outboxes.
+    private static let longestPause = Duration.seconds(1)
+    /// How long to wait after the database or the signer failed.
+    private static let pauseAfterFailure = Duration.seconds(10)
+    /// How often notifications that were kept long enough are deleted.
+    private static let pauseBetweenPrunings = Duration.seconds(3_600)
+
+    private struct App: Hashable {
+        var environment: StoreEnvironment
+        var bundleID: BundleID
+    }
+
+    private let outboxes: [NotificationOutbox]
+    private let changes: Changes
+    private let post: NotificationPost
+    private let logger: Logger
+    private let alarms: AsyncStream<Void>
+    private let alarm: AsyncStream<Void>.Continuation
+    /// The lanes of the notifications that are being sent.
+    private var busy: [App: Set<Int64>] = [:]
+    private var next = ContinuousClock.now
+    private var nextPruning = ContinuousClock.now
+
+    /// Creates the sender of several environments.
+    /// - Parameters:
+    ///   - changes: what changes is looked at soon.
+    ///   - post: makes the attempts.
+    init(
+        _ outboxes: [NotificationOutbox], changes: Changes, post: NotificationPost = NotificationPost(), logger: Logger
+    ) {
+        self.outboxes = outboxes
+        self.changes = changes
+        self.post = post
+        self.logger = logger
+        (alarms, alarm) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Sends until the task is cancelled or the server stops. Attempts that this cuts off are made again after the next
+    /// start.
+    func run() async {
+        await cancelWhenGracefulShutdown { await self.loop() }
+    }
+
+    private func loop() async {
+        alarm.yield()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.tick() }
+            // The loop ends when the task is cancelled.
+            for await _ in alarms { await startDue(&group) }
+            group.cancelAll()
+        }
+    }
+
+    /// Looks at the outboxes when something has changed, and every second: the clocks move without a change.
+    private nonisolated func tick() async {
+        var last = changes.snapshot
+        while let now = try? await changes.wait(since: last, upTo: Self.longestPause) {
+            last = now
+            alarm.yield()
+        }
+    }
+
+    /// Starts attempts for the due notifications that there are places for.
+    private func startDue(_ group: inout DiscardingTaskGroup) async {
+        guard .now >= next else { return }
+        do {
+            if .now >= nextPruning {
+                nextPruning = .now + Self.pauseBetweenPrunings
+                for outbox in outboxes { try await outbox.prune() }
+            }
+            let targets = outboxes.flatMap { outbox in outbox.receivers.map { (outbox, $0.key, $0.value) } }
+            let places = max(1, min(Self.placesOfApp, Self.places / max(targets.count, 1)))
+            for (outbox, bundleID, receiver) in targets {
+                let app = App(environment: outbox.store.environment, bundleID: bundleID)
+                let lanes = busy[app] ?? []
+                guard lanes.count < places else { continue }
+                let due = try await outbox.due(of: bundleID, besides: lanes.sorted(), limit: places - lanes.count)
+                for notification in due {
+                    busy[app, default: []].insert(notification.lane)
+                    group.addTask { await self.attend(to: notification, of: app, outbox, receiver) }
+                }
+            }
+        } catch {
+            next = .now + Self.pauseAfterFailure
+            report(error)
+        }
+    }
+
+    /// Makes one attempt, records it, and makes room for another.
+    private func attend(
+        to notification: OutgoingNotification, of app: App, _ outbox: NotificationOutbox,
+        _ receiver: NotificationReceiver
+    ) async {
+        let date = outbox.store.clock.milliseconds
+        if let result = await post.send(notification.signedPayload, to: receiver) {
+            await record(SendAttempt(date: date, result: result), of: notification, app, outbox)
+        }
+        busy[app]?.remove(notification.lane)
+        alarm.yield()
+    }
+
+    /// Records an attempt, also during a stop: the database is closed later. While that fails, the notification keeps
+    /// its place, because the receiver must not get it again at once, and then again.
+    private func record(
+        _ attempt: SendAttempt, of notification: OutgoingNotification, _ app: App, _ outbox: NotificationOutbox
+    ) async {
+        repeat {
+            do {
+                let state = try await outbox.record(attempt, of: notification.number)
+                if state == .failed {
+                    logger.warning(
+                        "a notification is not sent any more",
+                        metadata: [
+                            "environment": "\(app.environment.name)", "app": "\(app.bundleID)",
+                            "type": "\(notification.type)", "result": "\(attempt.result.rawValue)",
+                        ])
+                }
+                return
+            } catch {
+                report(error)
+                try? await Task.sleep(for: Self.pauseAfterFailure)
+            }
+        } while !Task.isCancelled
+    }
+
+    private func report(_ error: any Error) {
+        guard !(error is CancellationError) else { return }
+        logger.error(
+            "notifications not sent, what is due stays due",
+            metadata: ["problem": "\((error as? StoreError)?.detail ?? "\(error)")"])
+    }
+}

@@ -1,0 +1,591 @@
+"""The App Store Server API of both environments, called by Apple's own library for Python."""
+
+import base64
+import hmac
+import http.client
+import json
+import os
+import stat
+import subprocess
+import time
+import uuid
+
+import pytest
+import store as stores
+from appstoreserverlibrary.api_client import APIError, GetTransactionHistoryVersion
+from appstoreserverlibrary.models.AutoRenewStatus import AutoRenewStatus
+from appstoreserverlibrary.models.ExpirationIntent import ExpirationIntent
+from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
+from appstoreserverlibrary.models.ExtendRenewalDateRequest import ExtendRenewalDateRequest
+from appstoreserverlibrary.models.InAppOwnershipType import InAppOwnershipType
+from appstoreserverlibrary.models.MassExtendRenewalDateRequest import MassExtendRenewalDateRequest
+from appstoreserverlibrary.models.OfferDiscountType import OfferDiscountType
+from appstoreserverlibrary.models.OfferType import OfferType
+from appstoreserverlibrary.models.OrderLookupStatus import OrderLookupStatus
+from appstoreserverlibrary.models.RevocationReason import RevocationReason
+from appstoreserverlibrary.models.RevocationType import RevocationType
+from appstoreserverlibrary.models.Status import Status
+from appstoreserverlibrary.models.TransactionHistoryRequest import Order, ProductType, TransactionHistoryRequest
+from appstoreserverlibrary.models.TransactionReason import TransactionReason
+from appstoreserverlibrary.models.Type import Type
+from appstoreserverlibrary.models.UpdateAppAccountTokenRequest import UpdateAppAccountTokenRequest
+from appstoreserverlibrary.signed_data_verifier import VerificationException, VerificationStatus
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from server_api import (
+    APP, AUDIO, AUDIO_GROUP, CATALOG, CLUB, COINS, DAY, LAMP, MONTHLY, NAMES, OTHER_APP, OTHER_COINS, PREMIUM,
+    READING_GROUP, SEASON, AppServer, assert_known, decoded, ecdsa, encoded, make_key, payload_of, private_key, refused,
+    token, unauthenticated,
+)
+
+V1, V2 = GetTransactionHistoryVersion
+
+
+@pytest.fixture(scope="module")
+def store():
+    """A store with the app."""
+    with stores.running(more=[CATALOG]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def key(store):
+    """A key of the app. It is good in both environments."""
+    return make_key(store)
+
+
+@pytest.fixture(scope="module", params=list(NAMES))
+def api(request, store, key):
+    """The app's server in an environment."""
+    return AppServer(store, key, request.param)
+
+
+def other(environment):
+    """The other environment."""
+    (name,) = set(NAMES) - {environment}
+    return name
+
+
+# Transactions.
+
+def test_a_transaction_of_each_type(api):
+    customer, user = api.customer(), str(uuid.uuid4()).upper()
+    for product, kind, quantity, price in [
+            (COINS, Type.CONSUMABLE, 3, 2970), (LAMP, Type.NON_CONSUMABLE, 1, 2990),
+            (SEASON, Type.NON_RENEWING_SUBSCRIPTION, 1, 7990), (AUDIO, Type.AUTO_RENEWABLE_SUBSCRIPTION, 1, 1990)]:
+        bought = api.buy(customer, product, quantity, user)
+        read = api.info(bought)
+        assert (read.transactionId, read.originalTransactionId, read.productId) == (bought, bought, product)
+        assert (read.type, read.quantity, read.price, read.currency) == (kind, quantity, price, "USD")
+        assert (read.storefront, read.storefrontId) == ("USA", "143441")
+        assert (read.transactionReason, read.inAppOwnershipType) == (
+            TransactionReason.PURCHASE, InAppOwnershipType.PURCHASED)
+        assert (read.appAccountToken, read.revocationDate, read.isUpgraded) == (user.lower(), None, None)
+    # A name that is no UUID is no account token.
+    assert api.info(api.buy(customer, COINS, user="Anna")).appAccountToken is None
+
+
+def test_a_history_has_pages_filters_and_an_order(api):
+    customer = api.customer()
+    lamp = api.buy(customer, LAMP)
+    coins = [api.buy(customer, COINS) for _ in range(22)]
+    season, monthly = api.buy(customer, SEASON), api.buy(customer, MONTHLY)
+    customer.purchase(OTHER_APP, OTHER_COINS)
+    bought = [lamp, *coins, season, monthly]
+    history, revision = api.history(monthly)
+    assert [one.transactionId for one in history] == bought
+    assert api.ids(lamp) == api.ids(coins[3]) == bought
+    assert api.ids(lamp, sort=Order.ASCENDING) == bought
+    assert api.ids(lamp, sort=Order.DESCENDING) == bought[::-1]
+    # A caller who keeps the last revision gets what is new.
+    coins.append(api.buy(customer, COINS))
+    bought.append(coins[-1])
+    later = api.client.get_transaction_history(lamp, revision, TransactionHistoryRequest(), V2)
+    assert [api.transaction(signed).transactionId for signed in later.signedTransactions] == coins[-1:]
+    assert not later.hasMore
+    # Filters.
+    for kind, expected in [
+            (ProductType.CONSUMABLE, coins), (ProductType.NON_CONSUMABLE, [lamp]),
+            (ProductType.NON_RENEWABLE, [season]), (ProductType.AUTO_RENEWABLE, [monthly])]:
+        assert api.ids(lamp, productTypes=[kind]) == expected
+    assert api.ids(lamp, productTypes=[ProductType.NON_RENEWABLE, ProductType.NON_CONSUMABLE]) == [lamp, season]
+    assert api.ids(lamp, productIds=[LAMP, MONTHLY]) == [lamp, monthly]
+    assert api.ids(lamp, productIds=[LAMP.upper()]) == api.ids(lamp, productIds=[OTHER_COINS]) == []
+    assert api.ids(lamp, productIds=[LAMP], productTypes=[ProductType.CONSUMABLE]) == []
+    assert api.ids(lamp, subscriptionGroupIdentifiers=[READING_GROUP, AUDIO_GROUP]) == [monthly]
+    assert api.ids(lamp, subscriptionGroupIdentifiers=[AUDIO_GROUP]) == []
+    assert api.ids(lamp, inAppOwnershipType=InAppOwnershipType.PURCHASED) == bought
+    assert api.ids(lamp, inAppOwnershipType=InAppOwnershipType.FAMILY_SHARED) == []
+    date = history[10].purchaseDate
+    since = [one.transactionId for one in history if one.purchaseDate >= date] + coins[-1:]
+    assert api.ids(lamp, startDate=date) == since
+    assert api.ids(lamp, endDate=date) == [one for one in bought if one not in since]
+    assert api.ids(lamp, startDate=date, endDate=history[-1].purchaseDate + 1000 * DAY) == since
+    # A changed transaction moves to the end.
+    api.refund(lamp)
+    bought.append(bought.pop(0))
+    assert api.ids(monthly) == bought
+    assert api.ids(monthly, revoked=True) == [lamp]
+    assert api.ids(monthly, revoked=False) == bought[:-1]
+    assert api.info(lamp).revocationType == RevocationType.REFUND_FULL
+    # Version 1 leaves finished consumables out.
+    for transaction in (coins[0], coins[5], season):
+        customer.finish(transaction)
+    assert api.ids(monthly, V2) == bought
+    assert api.ids(monthly, V1) == [one for one in bought if one not in (coins[0], coins[5])]
+    assert api.ids(monthly, V1, productTypes=[ProductType.CONSUMABLE], sort=Order.DESCENDING) == [
+        one for one in coins[::-1] if one not in (coins[0], coins[5])]
+
+
+def test_what_a_family_shares(api):
+    anna, ben = api.customer(), api.customer()
+    lamp, coins = api.buy(anna, LAMP), api.buy(ben, COINS)
+    api.report("family", "create", anna.name)
+    api.report("family", "add", anna.name, ben.name)
+    (shared,) = api.ids(coins, inAppOwnershipType=InAppOwnershipType.FAMILY_SHARED)
+    assert shared != lamp and api.ids(coins, inAppOwnershipType=InAppOwnershipType.PURCHASED) == [coins]
+    assert api.ids(lamp) == [lamp]
+    assert api.info(shared).revocationDate is None
+    api.report("family", "share", anna.name, "off")
+    assert api.info(shared).revocationType == RevocationType.FAMILY_REVOKE
+    assert api.info(lamp).revocationDate is None
+
+
+# Subscriptions.
+
+def test_a_year_of_a_subscription(api):
+    api.store.report("app", "grace", APP, "--days", "16")
+    customer = api.customer()
+    first = api.buy(customer, MONTHLY)
+    began = api.info(first).purchaseDate
+
+    def look(status):
+        """Verifies all that the API says of the subscription. Returns the last transaction and the renewal."""
+        (item,) = api.statuses(first)
+        assert (item.group, item.status) == (READING_GROUP, status)
+        assert item.transaction.originalTransactionId == first
+        assert item.transaction.transactionId in api.ids(first)
+        return item.transaction, item.renewal
+
+    # A free week, of which the renewal knows nothing.
+    last, renewal = look(Status.ACTIVE)
+    assert (last.offerType, last.offerDiscountType, last.offerPeriod, last.price) == (
+        OfferType.INTRODUCTORY_OFFER, OfferDiscountType.FREE_TRIAL, "P1W", 0)
+    assert (renewal.offerType, renewal.renewalPrice, renewal.autoRenewProductId) == (None, 4990, MONTHLY)
+    api.advance("1mo")
+    last, _ = look(Status.ACTIVE)
+    assert (last.transactionReason, last.price, last.offerType) == (TransactionReason.RENEWAL, 4990, None)
+    # A card that fails.
+    rule = uuid.uuid4().hex
+    api.report("payment-rule", "add", rule, "--account", customer.name)
+    api.advance("12d")
+    look(Status.BILLING_GRACE_PERIOD)
+    api.advance("20d")
+    look(Status.BILLING_RETRY)
+    api.report("payment-rule", "remove", rule)
+    api.report("subscription", "recover", customer.name)
+    monthly, _ = look(Status.ACTIVE)
+    assert (monthly.transactionReason, monthly.isUpgraded) == (TransactionReason.RENEWAL, None)
+    # An upgrade begins at once.
+    api.report("subscription", "change", customer.name, "--to", PREMIUM)
+    last, _ = look(Status.ACTIVE)
+    assert (last.productId, last.transactionReason, last.price) == (PREMIUM, TransactionReason.PURCHASE, 9990)
+    replaced = api.info(monthly.transactionId)
+    assert (replaced.isUpgraded, replaced.revocationDate) == (True, None)
+    api.advance("3mo3d")
+    last, _ = look(Status.ACTIVE)
+    assert (last.productId, last.transactionReason) == (PREMIUM, TransactionReason.RENEWAL)
+    # A downgrade waits for the renewal.
+    api.report("subscription", "change", customer.name, "--to", MONTHLY)
+    last, renewal = look(Status.ACTIVE)
+    assert (last.productId, renewal.autoRenewProductId, renewal.renewalPrice) == (PREMIUM, MONTHLY, 4990)
+    api.advance("1mo")
+    last, _ = look(Status.ACTIVE)
+    assert (last.productId, last.transactionReason) == (MONTHLY, TransactionReason.RENEWAL)
+    # A refund of a part ends it.
+    api.report("transaction", "refund", last.transactionId, "--reason", "app", "--prorated")
+    last, renewal = look(Status.REVOKED)
+    assert (last.revocationType, last.revocationReason) == (
+        RevocationType.REFUND_PRORATED, RevocationReason.REFUNDED_DUE_TO_ISSUE)
+    assert 0 < last.revocationPercentage < 100_000
+    assert renewal.autoRenewStatus == AutoRenewStatus.OFF
+    # The customer comes back, without a second free week.
+    again = api.buy(customer, MONTHLY)
+    last, renewal = look(Status.ACTIVE)
+    assert (last.transactionId, last.transactionReason, last.offerType) == (again, TransactionReason.PURCHASE, None)
+    assert renewal.autoRenewStatus == AutoRenewStatus.ON
+    # A cancellation.
+    api.advance("2mo3d")
+    api.report("subscription", "cancel", customer.name)
+    _, renewal = look(Status.ACTIVE)
+    assert (renewal.autoRenewStatus, renewal.renewalPrice) == (AutoRenewStatus.OFF, None)
+    api.advance("2mo")
+    _, renewal = look(Status.EXPIRED)
+    assert renewal.expirationIntent == ExpirationIntent.CUSTOMER_CANCELLED
+    api.buy(customer, PREMIUM)
+    api.advance("2mo")
+    last, _ = look(Status.ACTIVE)
+    assert last.signedDate - began > 365 * DAY
+    kept = api.ids(first, revoked=False)
+    assert len(kept) >= 12 and len(api.ids(first)) == len(kept) + 1
+
+
+def test_statuses_are_filtered(api):
+    customer = api.customer()
+    coins = api.buy(customer, COINS)
+    assert api.statuses(coins) == []
+    reading, audio = api.buy(customer, MONTHLY), api.buy(customer, AUDIO)
+    api.report("subscription", "cancel", customer.name, "--product", AUDIO)
+    api.advance("2mo")
+
+    def found(transaction, *wanted):
+        return {item.group: item.status for item in api.statuses(transaction, *wanted)}
+
+    both = {READING_GROUP: Status.ACTIVE, AUDIO_GROUP: Status.EXPIRED}
+    # Any transaction of the customer's will do.
+    assert found(reading) == found(audio) == found(coins) == both
+    assert found(coins, Status.ACTIVE) == {READING_GROUP: Status.ACTIVE}
+    assert found(coins, Status.EXPIRED, Status.REVOKED) == {AUDIO_GROUP: Status.EXPIRED}
+    assert found(coins, Status.ACTIVE, Status.EXPIRED) == both
+    assert found(coins, Status.BILLING_RETRY, Status.BILLING_GRACE_PERIOD) == {}
+
+
+# Errors, keys and tokens.
+
+def test_errors_have_apples_numbers_and_texts(api):
+    client, everything = api.client, TransactionHistoryRequest()
+    customer = api.customer()
+    own = api.buy(customer, COINS)
+    foreign = customer.purchase(OTHER_APP, OTHER_COINS)["transactionId"]
+    elsewhere = AppServer(api.store, api.key, other(api.environment))
+    distant = elsewhere.buy(elsewhere.customer(), COINS)
+    for call in (
+            client.get_transaction_info, client.get_all_subscription_statuses,
+            lambda one: client.get_transaction_history(one, None, everything, V1),
+            lambda one: client.get_transaction_history(one, None, everything, V2)):
+        for wrong in ("abc", "0", "-1", "9" * 20):
+            with refused(APIError.INVALID_TRANSACTION_ID):
+                call(wrong)
+        for unknown in ("999", foreign, distant):
+            with refused(APIError.TRANSACTION_ID_NOT_FOUND):
+                call(unknown)
+    # A revision is good for its query.
+    revision = client.get_transaction_history(own, None, everything, V2).revision
+    for asked, text in ((everything, "x"), (everything, revision + "0"),
+                        (TransactionHistoryRequest(productIds=[COINS]), revision)):
+        with refused(APIError.INVALID_REQUEST_REVISION):
+            client.get_transaction_history(own, text, asked, V2)
+    # Values that the library does not send.
+    for query, error in {
+            "startDate=x": APIError.INVALID_START_DATE, "endDate=-1": APIError.INVALID_END_DATE,
+            "sort=UP": APIError.INVALID_SORT, "productType=BOOK": APIError.INVALID_PRODUCT_TYPE,
+            "productId=" + "a" * 300: APIError.INVALID_PRODUCT_ID,
+            "subscriptionGroupIdentifier=" + "a" * 300: APIError.INVALID_SUBSCRIPTION_GROUP_IDENTIFIER,
+            "inAppOwnershipType=MINE": APIError.INVALID_IN_APP_OWNERSHIP_TYPE,
+            "revoked=maybe": APIError.INVALID_REVOKED,
+    }.items():
+        api.assert_refused(error, f"/inApps/v2/history/{own}?{query}")
+    api.assert_refused(APIError.INVALID_STATUS, f"/inApps/v1/subscriptions/{own}?status=1&status=6")
+    api.assert_refused(APIError.TRANSACTION_ID_NOT_FOUND, "/inApps/v1/transactions/999")
+
+
+def test_keys_are_made_listed_and_revoked(store):
+    made = make_key(store)
+    assert stat.S_IMODE(os.stat(made["keyFile"]).st_mode) == 0o600
+    api = AppServer(store, made, "sandbox")
+    coins = api.buy(api.customer(), COINS)
+    api.info(coins)
+
+    def listed():
+        return {one["keyId"]: "revokedDate" in one for one in store.report("key", "list")}
+
+    known = listed()
+    assert known[made["keyId"]] is False
+    # No file is overwritten, and no key is left whose private half nobody has.
+    with pytest.raises(subprocess.CalledProcessError):
+        store.run("key", "make", "--app", APP, "--out", made["keyFile"])
+    assert not [name for name, revoked in listed().items() if name not in known and not revoked]
+    api.info(coins)
+    store.report("key", "revoke", made["keyId"])
+    assert listed()[made["keyId"]] is True
+    with unauthenticated():
+        api.info(coins)
+
+
+def test_good_tokens_are_taken(api):
+    coins, now = api.buy(api.customer(), COINS), int(time.time())
+    for claims in ({}, {"iat": None}, {"exp": now + 3_500}, {"nonce": str(uuid.uuid4())}):
+        answer = api.ask(f"/inApps/v1/transactions/{coins}", "Bearer " + token(api.key, claims=claims))
+        assert (answer.status, answer.type) == (200, "application/json"), claims
+    # Another app's key is good for that app.
+    with refused(APIError.TRANSACTION_ID_NOT_FOUND):
+        api.connect(make_key(api.store, OTHER_APP), app=OTHER_APP).get_transaction_info(coins)
+
+
+def test_bad_tokens_are_refused(api, key):
+    coins, now = api.buy(api.customer(), COINS), int(time.time())
+    foreign, private, public = make_key(api.store, OTHER_APP), private_key(key), private_key(key).public_key()
+    pem, point = (public.public_bytes(*form) for form in [
+        (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo),
+        (serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)])
+    stranger, wide = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP384R1())
+
+    def hs256(secret):
+        return token(key, header={"alg": "HS256"}, sign=lambda content: hmac.digest(secret, content, "sha256"))
+
+    good = token(key)
+    for name, bad in {
+            "no algorithm": token(key, header={"alg": "none"}, sign=lambda _: b""),
+            "no algorithm, signed": token(key, header={"alg": "none"}),
+            "no signature": token(key, sign=lambda _: b""),
+            "HS256 with the public key": hs256(pem),
+            "HS256 with the public key's point": hs256(point),
+            "another curve": token(key, header={"alg": "ES384"}, sign=ecdsa(wide, hashes.SHA384)),
+            "another curve as ES256": token(key, sign=ecdsa(wide)),
+            "a signature in DER": token(key, sign=lambda content: private.sign(content, ec.ECDSA(hashes.SHA256()))),
+            "a stranger's key": token(key, sign=ecdsa(stranger)),
+            "another app's key": token(key, sign=ecdsa(private_key(foreign))),
+            "another app's key for this app": token(foreign, claims={"bid": APP}),
+            "this key for another app": token(key, claims={"bid": OTHER_APP}),
+            "the app in other letters": token(key, claims={"bid": APP.upper()}),
+            "the key in other letters": token(key, header={"kid": key["keyId"].swapcase()}),
+            "no key": token(key, header={"kid": None}),
+            "another issuer": token(key, claims={"iss": str(uuid.uuid4())}),
+            "the issuer in other letters": token(key, claims={"iss": key["issuerId"].swapcase()}),
+            "no issuer": token(key, claims={"iss": None}),
+            "another audience": token(key, claims={"aud": "appstoreconnect-v2"}),
+            "no audience": token(key, claims={"aud": None}),
+            "expired": token(key, claims={"iat": now - 600, "exp": now - 1}),
+            "expired long ago": token(key, claims={"iat": now - 90_000, "exp": now - 86_400}),
+            "from the future": token(key, claims={"iat": now + 600, "exp": now + 900}),
+            "longer than an hour": token(key, claims={"exp": now + 3_700}),
+            "no end": token(key, claims={"exp": None}),
+            "an end that is text": token(key, claims={"exp": str(now + 300)}),
+            "another part": good + ".AAAA",
+            "a part less": good.rsplit(".", 1)[0],
+            "nothing": "",
+    }.items():
+        answer = api.ask(f"/inApps/v1/transactions/{coins}", "Bearer " + bad)
+        assert (answer.status, answer.type.split(";")[0], answer.body.strip()) == (
+            401, "text/plain", b"Unauthenticated"), name
+    for header in (None, good, "Basic " + base64.b64encode(b"user:" + good.encode()).decode()):
+        assert api.ask(f"/inApps/v1/transactions/{coins}", header).status == 401
+    with unauthenticated():
+        api.connect(key, stranger.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption(),
+        )).get_transaction_info(coins)
+
+
+def test_a_token_of_a_megabyte_is_refused(api):
+    coins = api.buy(api.customer(), COINS)
+    try:
+        status = api.ask(f"/inApps/v1/transactions/{coins}", "Bearer " + "a" * (1 << 20)).status
+    except (OSError, http.client.HTTPException):
+        # The store closes the connection before it has read everything.
+        status = None
+    assert status in (None, 400, 401, 431)
+    api.info(coins)
+
+
+# Signatures.
+
+def test_a_signature_holds_for_its_app_environment_and_root(api):
+    signed = api.client.get_transaction_info(api.buy(api.customer(), COINS)).signedTransactionInfo
+    head, _, signature = signed.split(".")
+    assert set(json.loads(decoded(head))) == {"alg", "x5c"} and len(json.loads(decoded(head))["x5c"]) == 3
+    changed = encoded(json.dumps(payload_of(signed) | {"price": 0}).encode())
+    foreign_root = (api.store.data / "roots/receipt-root.der").read_bytes()
+    for verifier, text, status in [
+            (api.make_verifier(app=OTHER_APP), signed, VerificationStatus.INVALID_APP_IDENTIFIER),
+            (api.make_verifier(environment=other(api.environment)), signed, VerificationStatus.INVALID_ENVIRONMENT),
+            (api.make_verifier(root=foreign_root), signed, VerificationStatus.VERIFICATION_FAILURE),
+            (api.verifier, f"{head}.{changed}.{signature}", VerificationStatus.VERIFICATION_FAILURE)]:
+        with pytest.raises(VerificationException) as caught:
+            verifier.verify_and_decode_signed_transaction(text)
+        assert caught.value.status == status
+
+
+def test_signatures_hold_with_online_checks(api):
+    """What the tests before received, too: a year of a subscription. The library asks the responder whose address is
+    in the certificates, at this machine's time, about both of them."""
+    api.statuses(api.buy(api.customer(), MONTHLY))
+    chain = json.loads(decoded(api.transactions[-1].split(".")[0]))["x5c"]
+    for certificate in chain[:2]:
+        access = x509.load_der_x509_certificate(base64.b64decode(certificate)).extensions.get_extension_for_class(
+            x509.AuthorityInformationAccess).value
+        addresses = [one.access_location.value for one in access
+                     if one.access_method == x509.AuthorityInformationAccessOID.OCSP]
+        assert addresses == [api.store.addresses["production"] + "/ocsp"]
+    verifier = api.make_verifier(online=True)
+    for signed in api.transactions:
+        verifier.verify_and_decode_signed_transaction(signed)
+    for signed in api.renewals:
+        verifier.verify_and_decode_renewal_info(signed)
+
+
+# Further requests, each in a test of its own.
+
+def test_refunds_have_pages(api):
+    customer = api.customer()
+    coins = [api.buy(customer, COINS) for _ in range(23)]
+    none = api.client.get_refund_history(coins[0], None)
+    assert (none.signedTransactions, none.hasMore) == ([], False)
+    for transaction in coins[:22]:
+        api.refund(transaction)
+    page = api.client.get_refund_history(coins[-1], None)
+    assert (len(page.signedTransactions), page.hasMore) == (20, True)
+    found = [api.transaction(signed) for signed in page.signedTransactions]
+    page = api.client.get_refund_history(coins[-1], page.revision)
+    assert (len(page.signedTransactions), page.hasMore) == (2, False)
+    found += [api.transaction(signed) for signed in page.signedTransactions]
+    assert [one.transactionId for one in found] == coins[:22]
+    assert [one.revocationDate for one in found] == sorted(one.revocationDate for one in found)
+    # The last revision finds later refunds.
+    api.refund(coins[-1])
+    page = api.client.get_refund_history(coins[0], page.revision)
+    assert [api.transaction(signed).transactionId for signed in page.signedTransactions] == coins[-1:]
+    with refused(APIError.INVALID_REQUEST_REVISION):
+        api.client.get_refund_history(coins[0], "x")
+    with refused(APIError.TRANSACTION_ID_NOT_FOUND):
+        api.client.get_refund_history("999", None)
+
+
+def test_an_order_is_looked_up(store, key):
+    api = AppServer(store, key, "production")
+    customer = api.customer()
+    coins = api.buy(customer, COINS)
+    (row,) = api.report("transaction", "list", "--account", customer.name)
+    for order in (row["orderId"], row["orderId"].lower()):
+        found = api.client.look_up_order_id(order)
+        assert found.status == OrderLookupStatus.VALID
+        assert [api.transaction(signed).transactionId for signed in found.signedTransactions] == [coins]
+    unknown = api.client.look_up_order_id("M" + "0" * 12)
+    assert (unknown.status, unknown.signedTransactions or []) == (OrderLookupStatus.INVALID, [])
+
+
+def test_a_transaction_is_finished(api):
+    customer = api.customer()
+    coins, more = api.buy(customer, COINS), api.buy(customer, COINS)
+    for _ in range(2):
+        api.client.finish_transaction(coins)
+    assert (api.ids(more, V1), api.ids(more, V2)) == ([more], [coins, more])
+    with refused(APIError.TRANSACTION_ID_NOT_FOUND):
+        api.client.finish_transaction("999")
+
+
+def test_an_app_account_token_is_set(api):
+    customer, user = api.customer(), str(uuid.uuid4())
+    first = api.buy(customer, AUDIO)
+    api.advance("1mo1d")
+    _, renewed = api.ids(first)[:2]
+    api.client.set_app_account_token(first, UpdateAppAccountTokenRequest(user.upper()))
+    api.advance("1mo")
+    history, _ = api.history(first)
+    assert len(history) >= 3 and {one.appAccountToken for one in history} == {user}
+    (item,) = api.statuses(first)
+    assert item.renewal.appAccountToken == user
+    for transaction, text, error in [
+            (first, "Anna", APIError.INVALID_APP_ACCOUNT_TOKEN_UUID_ERROR),
+            (renewed, user, APIError.TRANSACTION_ID_IS_NOT_ORIGINAL_TRANSACTION_ID_ERROR),
+            ("999", user, APIError.TRANSACTION_ID_NOT_FOUND)]:
+        with refused(error):
+            api.client.set_app_account_token(transaction, UpdateAppAccountTokenRequest(text))
+
+
+def test_an_app_transaction_is_found(api):
+    customer = api.customer()
+    coins = api.buy(customer, COINS)
+    signed = api.client.get_app_transaction_info(coins).signedAppTransactionInfo
+    read = api.verifier.verify_and_decode_app_transaction(signed)
+    assert_known(payload_of(signed), read)
+    assert (read.receiptType, read.bundleId, read.appAppleId) == (NAMES[api.environment], APP, api.app_number)
+    assert api.ids(read.appTransactionId) == [coins]
+    with refused(APIError.APP_TRANSACTION_ID_NOT_SUPPORTED_ERROR):
+        api.client.get_transaction_info(read.appTransactionId)
+
+
+def extension(days, name=None):
+    """A request to extend a subscription."""
+    return ExtendRenewalDateRequest(days, ExtendReasonCode.SERVICE_ISSUE_OR_OUTAGE, name or str(uuid.uuid4()))
+
+
+def test_a_subscription_is_extended(api):
+    customer = api.customer()
+    first, free = api.buy(customer, AUDIO), api.buy(customer, MONTHLY)
+    for _ in range(2):
+        before, asked = api.info(first), extension(7)
+        answer = api.client.extend_subscription_renewal_date(first, asked)
+        # The same request again changes nothing.
+        assert api.client.extend_subscription_renewal_date(first, asked) == answer
+        after = api.info(first)
+        assert (answer.success, answer.originalTransactionId) == (True, first)
+        assert (answer.webOrderLineItemId, answer.effectiveDate) == (after.webOrderLineItemId, after.expiresDate)
+        # A day of Los Angeles can have an hour more or less.
+        assert abs(after.expiresDate - before.expiresDate - 7 * DAY) <= DAY // 24
+    # The extended transaction is the last that changed.
+    assert api.ids(first, sort=Order.DESCENDING)[0] == first
+    for transaction, asked, error in [
+            (first, extension(7), APIError.SUBSCRIPTION_MAX_EXTENSION),
+            (free, extension(7), APIError.SUBSCRIPTION_EXTENSION_INELIGIBLE),
+            (first, extension(0), APIError.INVALID_EXTEND_BY_DAYS),
+            (first, extension(91), APIError.INVALID_EXTEND_BY_DAYS),
+            (first, extension(7, "a" * 129), APIError.INVALID_REQUEST_IDENTIFIER),
+            ("abc", extension(7), APIError.INVALID_ORIGINAL_TRANSACTION_ID),
+            ("999", extension(7), APIError.ORIGINAL_TRANSACTION_ID_NOT_FOUND)]:
+        with refused(error):
+            api.client.extend_subscription_renewal_date(transaction, asked)
+    api.assert_refused(
+        APIError.INVALID_EXTEND_REASON_CODE, f"/inApps/v1/subscriptions/extend/{first}", "PUT",
+        {"extendByDays": 7, "extendReasonCode": 4, "requestIdentifier": str(uuid.uuid4())})
+
+
+def test_all_subscribers_are_extended(api):
+    subscribers = [api.buy(api.customer(country), CLUB) for country in ("USA", "USA", "JPN")]
+
+    def extend(*countries):
+        """Extends the subscriptions of storefronts, or of all. Returns how many were, and how many could not be."""
+        asked = MassExtendRenewalDateRequest(
+            7, ExtendReasonCode.OTHER, str(uuid.uuid4()), list(countries) or None, CLUB)
+        # The same request again changes nothing.
+        for _ in range(2):
+            answer = api.client.extend_renewal_date_for_all_active_subscribers(asked)
+            assert answer.requestIdentifier == asked.requestIdentifier
+        end = time.monotonic() + 30
+        while True:
+            status = api.client.get_status_of_subscription_renewal_date_extensions(
+                asked.requestIdentifier.upper(), CLUB)
+            assert status.requestIdentifier.lower() == asked.requestIdentifier
+            if status.complete:
+                assert status.completeDate is not None
+                return status.succeededCount, status.failedCount
+            assert (status.completeDate, status.succeededCount, status.failedCount) == (None, None, None)
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+    before = [api.info(transaction).expiresDate for transaction in subscribers]
+    assert extend("USA") == (2, 0)
+    assert extend() == (3, 0)
+    assert extend("USA", "JPN") == (1, 2)
+    for transaction, date in zip(subscribers, before):
+        assert abs(api.info(transaction).expiresDate - date - 14 * DAY) <= DAY // 24
+    for countries, product, days, error in [
+            ([], CLUB, 7, APIError.INVALID_EMPTY_STOREFRONT_COUNTRY_CODE_LIST),
+            (["XXX"], CLUB, 7, APIError.INVALID_STOREFRONT_COUNTRY_CODE),
+            (["USA"], "reading.nothing", 7, APIError.INVALID_PRODUCT_ID),
+            (["USA"], CLUB, 91, APIError.INVALID_EXTEND_BY_DAYS)]:
+        with refused(error):
+            api.client.extend_renewal_date_for_all_active_subscribers(MassExtendRenewalDateRequest(
+                days, ExtendReasonCode.OTHER, str(uuid.uuid4()), countries, product))
+    with refused(APIError.STATUS_REQUEST_NOT_FOUND):
+        api.client.get_status_of_subscription_renewal_date_extensions(str(uuid.uuid4()), CLUB)
+
+
+@pytest.mark.parametrize("error", [APIError.RATE_LIMIT_EXCEEDED, APIError.GENERAL_INTERNAL])
+def test_requests_fail_on_order(api, error):
+    coins = api.buy(api.customer(), COINS)
+    stores.request("POST", f"{api.store.control}/control/v1/{api.environment}/faults",
+                   {"operation": "serverAPI", "status": error // 10_000, "count": 1})
+    with refused(error):
+        api.info(coins)
+    api.info(coins)
