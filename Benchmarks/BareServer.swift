@@ -2,10 +2,15 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOCore
+import Synchronization
 
-/// The baseline of all HTTP figures: a Hummingbird handler that only reads a body and answers a given number of bytes.
+/// The baseline of all HTTP figures: a Hummingbird handler that only reads a body, counts it and answers a given number
+/// of bytes.
 struct BareServer {
     static let path = "/bare"
+    /// The path that answers the number of requests for ``path`` so far and a time in nanoseconds, separated by a
+    /// space.
+    static let countPath = "/bare/count"
     static let subcommand = "bare-server"
 
     var answerBytes: Int
@@ -13,9 +18,18 @@ struct BareServer {
     /// Serves on a free loopback port, prints `ready PORT`, and ends when standard input ends.
     func run() async throws {
         let answer = ByteBuffer(repeating: UInt8(ascii: "x"), count: answerBytes)
+        let received = Counter()
         let router = Router()
+        router.get(RouterPath(Self.countPath)) { _, _ -> Response in
+            let count = received.value.load(ordering: .relaxed)
+            return Response(
+                status: .ok, headers: [.contentType: "text/plain"],
+                body: ResponseBody(
+                    byteBuffer: ByteBuffer(string: "\(count) \(NIODeadline.now().uptimeNanoseconds)")))
+        }
         router.post(RouterPath(Self.path)) { request, _ -> Response in
             _ = try await request.body.collect(upTo: 16 << 20)
+            _ = received.value.add(1, ordering: .relaxed)
             return Response(
                 status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: answer)
             )

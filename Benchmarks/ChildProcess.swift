@@ -42,9 +42,11 @@ final class ChildProcess: Sendable {
     }
 
     /// Starts this very program with other arguments and waits for its line `ready PORT`.
-    static func ownServer(_ arguments: [String]) throws -> (child: ChildProcess, port: Int) {
+    static func ownServer(
+        _ arguments: [String], on processors: Processors? = .forServers
+    ) throws -> (child: ChildProcess, port: Int) {
         let output = Pipe()
-        let child = try ChildProcess(try Self.ownExecutable(), arguments, output: output)
+        let child = try ChildProcess(try Self.ownExecutable(), arguments, output: output, on: processors)
         var text = ""
         while !text.contains("\n") {
             let data = output.fileHandleForReading.availableData

@@ -3,7 +3,7 @@ import Foundation
 /// Compares the project's speed with that of the raw operations under it. With the argument
 /// ``BareServer/subcommand`` it is one of its own servers, with ``AppProcess/subcommand`` an app on a device, with
 /// ``PackageProcess/subcommand`` a packer, with ``IndexProcess/subcommand`` a builder of an index, with
-/// ``FeedProcess/subcommand`` a builder of feeds.
+/// ``FeedProcess/subcommand`` a builder of feeds, with ``PostProcess/subcommand`` a client that posts.
 @main
 enum CornerstoreBench {
     static func main() async {
@@ -24,6 +24,8 @@ enum CornerstoreBench {
                 try PackageProcess.run(Array(arguments.dropFirst()))
             } else if arguments.first == FeedProcess.subcommand {
                 try FeedProcess.run(Array(arguments.dropFirst()))
+            } else if arguments.first == PostProcess.subcommand {
+                try await PostProcess.run(Array(arguments.dropFirst()))
             } else if arguments.contains("--help") {
                 print(Setting.usage)
             } else {

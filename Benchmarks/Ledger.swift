@@ -17,8 +17,10 @@ struct Ledger: Sendable {
     var renewalDate: Int64?
     /// How many of the subscriptions renew then, the others ten years later; nil for all.
     var renewals: Int?
+    /// The notifications that wait to be sent to the app's server.
+    var notifications = 0
     private static let perStatement = 500
-    private static let firstID: Int64 = 2_000_000_000_010_000
+    static let firstID: Int64 = 2_000_000_000_010_000
     static let date: Int64 = 1_780_000_000_000
 
     /// The token of an account's device.
@@ -26,6 +28,9 @@ struct Ledger: Sendable {
 
     /// The id of one month of an account's subscription, which is the original id for the first month.
     func subscriptionID(_ account: Int, month: Int = 0) -> Int64 { Self.firstID + Int64(month * accounts + account) }
+
+    /// The id of any transaction, by its number.
+    func transactionID(_ number: Int) -> Int64 { Self.firstID + Int64(number) }
 
     /// The purchase date of one month of a subscription, the last one being ``date``.
     func purchaseDate(month: Int) -> Int64 { Self.date - Int64(months - 1 - month) * Self.month }
@@ -59,6 +64,7 @@ struct Ledger: Sendable {
                 for number in numbers { try insertTransaction(number, connection) }
             }
         }
+        try await writeNotifications(database)
         await database.close()
     }
 
@@ -149,7 +155,7 @@ struct Ledger: Sendable {
     /// As many bytes as the snapshot of a renewal has.
     private static let snapshot = String(repeating: "s", count: 1_200)
 
-    private static func accountID(_ number: Int) -> String {
+    static func accountID(_ number: Int) -> String {
         // Account ids are random in life; the digest scatters these over the tables as those are.
         SHA256.hash(data: Data("account-\(number)".utf8)).prefix(8).map { String(format: "%02x", $0) }.joined()
     }

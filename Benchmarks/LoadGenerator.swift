@@ -70,8 +70,9 @@ struct LoadGenerator: Sendable {
     }
 
     /// The bytes of a GET of a path of this machine.
-    static func get(_ path: String) -> ByteBuffer {
-        ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    static func get(_ path: String, token: String? = nil) -> ByteBuffer {
+        let authorization = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+        return ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(authorization)\r\n")
     }
 
     /// The bytes of a POST to a path of this machine.

@@ -160,36 +160,13 @@ struct MerchantUnderLoad: Sendable {
     private func evidence(
         _ count: Int, _ type: String, _ make: @escaping @Sendable (Int64) throws -> [UInt8]
     ) throws -> LoadGenerator.Requests {
-        let first = 2_000_000_000_100_000 + Int64(self.made.value.add(count, ordering: .relaxed).oldValue)
-        let made = Mutex((requests: [ByteBuffer?](repeating: nil, count: count), error: (any Error)?.none))
+        let first = 2_000_000_000_100_000 + Int64(made.value.add(count, ordering: .relaxed).oldValue)
         let tokens = tokens
-        // Signing takes a core a millisecond for each: all of them help.
-        let portion = 64
-        DispatchQueue.concurrentPerform(iterations: (count + portion - 1) / portion) { part in
-            for number in (part * portion)..<min((part + 1) * portion, count) {
-                do {
-                    let request = Self.post(
-                        MerchantRoute.redemptions.path, type, tokens[number % tokens.count],
-                        try make(first + Int64(number)))
-                    made.withLock { $0.requests[number] = request }
-                } catch { made.withLock { $0.error = error } }
-            }
-        }
-        let (found, error) = made.withLock { $0 }
-        if let error { throw error }
-        let requests = found.compactMap { $0 }
-        let next = Counter()
-        return { _, _ in
-            let number = next.value.add(1, ordering: .relaxed).oldValue
-            // Nothing is measured of what was redeemed before: such a request is answered 404, and the run fails.
-            guard number < requests.count else {
-                return ByteBuffer(string: "GET /no-evidence-is-left HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            }
-            return requests[number]
+        return try PreparedRequests.make(count) { number in
+            Self.post(
+                MerchantRoute.redemptions.path, type, tokens[number % tokens.count], try make(first + Int64(number)))
         }
     }
-
-    private final class Counter: Sendable { let value = Atomic(0) }
 
     private static func get(_ path: String, _ authorization: String) -> ByteBuffer {
         ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: \(authorization)\r\n\r\n")

@@ -16,6 +16,10 @@ struct Processors: Sendable, Equatable {
         all.numbers.count > 1 ? Processors(numbers: Array(all.numbers.dropLast())) : nil
     }
 
+    /// One of the cores of servers, for a server that is compared with raw work on one core; nil where there is only
+    /// one core.
+    static var forOneServer: Processors? { forServers.map { Processors(numbers: Array($0.numbers.prefix(1))) } }
+
     /// Moves the calling thread, and the threads and processes that it starts later, to these cores.
     func claimCallingThread() throws {
         var mask = Self.emptyMask

@@ -24,8 +24,10 @@ extension Section {
 
 extension BareServer {
     /// A bare handler in a process of its own.
-    static func start(answerBytes: Int) throws -> (child: ChildProcess, port: Int) {
-        try ChildProcess.ownServer([subcommand, String(answerBytes)])
+    static func start(
+        answerBytes: Int, on processors: Processors? = .forServers
+    ) throws -> (child: ChildProcess, port: Int) {
+        try ChildProcess.ownServer([subcommand, String(answerBytes)], on: processors)
     }
 
     static func underLoad(_ server: (child: ChildProcess, port: Int), name: String, bodyBytes: Int) -> ServerUnderLoad {

@@ -161,12 +161,3 @@ extension Figure {
         Figure(name: "merchant-spend-1m-over-1k", value: value, goal: .atLeast(0.9))
     }
 }
-
-extension Setting {
-    /// Evidence is signed beforehand, which takes longer than redeeming it.
-    fileprivate var withFewerRounds: Setting {
-        var setting = self
-        setting.rounds = min(rounds, 3)
-        return setting
-    }
-}

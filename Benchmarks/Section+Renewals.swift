@@ -31,8 +31,8 @@ extension Section {
         return [.renewalsOverRows(rate / bare), .purchaseBesideRenewalsMilliseconds(wait)]
     }
 
-    /// `verifyReceipt`, purchases and a step of the clock over 10,000 renewals, in a store with 1,000,000 subscribers
-    /// and in small ones.
+    /// `verifyReceipt`, statuses, purchases and a step of the clock over 10,000 renewals, in a store with 1,000,000
+    /// subscribers and in small ones.
     static let subscribers = Section(name: "subscribers") { setting in
         let due = Int64(Date().timeIntervalSince1970 * 1000) + 30 * 86_400_000
         let many = try await StoreUnderLoad.start(
@@ -44,6 +44,7 @@ extension Section {
         defer { due10k.stop() }
         let verifying = try await pair(
             setting, try few.verifySubscription(), try many.verifySubscription(of: 1_000))
+        let asking = try await statusesOver(setting, few, many)
         for store in [few, many] { try await setting.load.settle(try store.purchases(by: 1_000)) }
         let buying = try await pair(setting, try few.purchases(), try many.purchases(by: 1_000))
         let alone = try await step(due10k)
@@ -56,6 +57,7 @@ extension Section {
                 10_000 / among))
         return [
             .verifySubscribersMillionOverThousand(verifying.1.over(verifying.0)),
+            .statusesMillionOverThousand(asking),
             .purchasesMillionSubscribersOverThousand(buying.1.over(buying.0)),
             .renewalsAmongMillionOverAlone(alone / among),
         ]

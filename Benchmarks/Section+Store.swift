@@ -59,10 +59,11 @@ extension Section {
     }
 
     /// A bare handler of the same sizes first, then the server.
+    /// - Parameter processors: the cores of the bare handler.
     static func compare(
-        _ setting: Setting, _ server: ServerUnderLoad
+        _ setting: Setting, _ server: ServerUnderLoad, on processors: Processors? = .forServers
     ) async throws -> (ServerMeasurement, ServerMeasurement) {
-        let bare = try await server.bareEqual()
+        let bare = try await server.bareEqual(on: processors)
         defer { bare.child.stop() }
         return try await pair(setting, bare, server)
     }

@@ -19,6 +19,13 @@ struct Setting: Sendable {
     /// The load of all HTTP figures.
     var load: LoadGenerator { LoadGenerator(clients: clients, warmUp: warmUp, seconds: seconds) }
 
+    /// At most three rounds, for requests that are signed beforehand, which can take longer than answering them.
+    var withFewerRounds: Setting {
+        var setting = self
+        setting.rounds = min(rounds, 3)
+        return setting
+    }
+
     static let usage = """
         cornerstore-bench [--quick] [--only SECTION] [--rounds N] [--seconds S] [--clients N] [--content-mib N] [--items N] [FILE.storekit]
         Measures this build against the raw work under it. The last lines are NAME VALUE GOAL ok|short.
@@ -67,6 +74,7 @@ struct Section: Sendable {
     /// In the order they run. Every figure in ``Figure`` belongs to one of them.
     static let all: [Section] = [
         .bare, .receipts, .verifyReceipt, .purchases, .million, .console, .consolePostgreSQL, .renewals, .subscribers,
+        .serverAPI,
         .storefront,
         .startUp,
         .app, .restore, .queueStart, .packages, .content, .feed, .merchantBalance, .merchantSpend, .merchantReceipt,

@@ -55,13 +55,14 @@ struct StoreProcess: Sendable {
 
     /// Starts the store and waits at most 30 seconds for its first answer.
     static func start(
-        catalog: String, data: URL, hasConsole: Bool = false, postgreSQL: (url: String, prefix: String)? = nil
+        catalog: String, data: URL, hasConsole: Bool = false, postgreSQL: (url: String, prefix: String)? = nil,
+        on processors: Processors? = .forServers
     ) async throws -> StoreProcess {
         let file = data.appending(path: "addresses.json")
         // Remove the file of an earlier run.
         try? FileManager.default.removeItem(at: file)
         let arguments = arguments(catalog: catalog, data: data, hasConsole: hasConsole, postgreSQL: postgreSQL)
-        let child = try ChildProcess(try executable(), arguments)
+        let child = try ChildProcess(try executable(), arguments, on: processors)
         do {
             while (ContinuousClock.now - child.started) < .seconds(30) {
                 if let addresses = try? JSONDecoder().decode([String: String].self, from: Data(contentsOf: file)),

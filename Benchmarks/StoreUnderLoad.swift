@@ -12,9 +12,12 @@ struct StoreUnderLoad: Sendable {
     private let data: URL
 
     /// Writes the ledger into a new folder, or into new schemas of PostgreSQL, and starts the store with it.
-    /// - Parameter url: PostgreSQL's URL; nil for SQLite.
+    /// - Parameters:
+    ///   - url: PostgreSQL's URL; nil for SQLite.
+    ///   - processors: the cores that it runs on.
     static func start(
-        _ ledger: Ledger, hasConsole: Bool = false, database url: String? = nil
+        _ ledger: Ledger, hasConsole: Bool = false, database url: String? = nil,
+        on processors: Processors? = .forServers
     ) async throws -> StoreUnderLoad {
         let postgreSQL = url.map { (url: $0, prefix: "bench_\(UInt32.random(in: 0...UInt32.max))") }
         let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
@@ -23,7 +26,7 @@ struct StoreUnderLoad: Sendable {
                 at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try await ledger.write(to: data, postgreSQL: postgreSQL)
             let store = try await StoreProcess.start(
-                catalog: try catalog(), data: data, hasConsole: hasConsole, postgreSQL: postgreSQL)
+                catalog: try catalog(), data: data, hasConsole: hasConsole, postgreSQL: postgreSQL, on: processors)
             let secrets = try JSONDecoder().decode(
                 [String: String].self, from: Data(contentsOf: data.appending(path: "shared-secrets.json")))
             return StoreUnderLoad(
@@ -127,7 +130,7 @@ struct StoreUnderLoad: Sendable {
 
     private static func isStatusZero(_ body: ByteBufferView) -> Bool { contains(body, "\"status\":0") }
 
-    private static func contains(_ body: ByteBufferView, _ text: String) -> Bool {
+    static func contains(_ body: ByteBufferView, _ text: String) -> Bool {
         String(decoding: body, as: UTF8.self).contains(text)
     }
 }
@@ -135,14 +138,14 @@ struct StoreUnderLoad: Sendable {
 extension ServerUnderLoad {
     /// Sends requests to get the size of the request and the mean size of the answers, and starts a bare handler with
     /// these sizes.
-    func bareEqual(samples: Int = 1) async throws -> ServerUnderLoad {
+    func bareEqual(samples: Int = 1, on processors: Processors? = .forServers) async throws -> ServerUnderLoad {
         let request = requests(0, 0)
         var bytes = 0
         for sample in 0..<samples {
             bytes += try await OneRequest.answerBytes(port: port, request: requests(0, sample))
         }
         let answer = bytes / samples
-        let bare = try BareServer.start(answerBytes: answer)
+        let bare = try BareServer.start(answerBytes: answer, on: processors)
         let body = OneRequest.bodyBytes(of: request)
         return BareServer.underLoad(bare, name: "bare, \(body) B in, \(answer) B out", bodyBytes: body)
     }
