@@ -183,6 +183,23 @@ struct ServerAPIPurchaseTests {
         }
     }
 
+    /// A renewal that was paid with the token before is not recorded, and is made again with the new one.
+    @Test(arguments: Backend.available) func aTokenThatIsSetDuringARenewalIsKept(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            let api = try await TestAPI(test)
+            let gym = try await test.buy("gym.monthly", by: test.account(), username: UUID().uuidString)
+            let before = try #require(
+                try await test.store.database.read { try Subscriptions.find(gym.transactionID, $0) })
+            try await api.api.setAppAccountToken(
+                gym.transactionID.description, Self.body("\"\(Self.token)\""), of: TestStore.bundleID)
+            let after = try await test.store.database.read { try Subscriptions.find(gym.transactionID, $0) }
+            #expect(after?.revision == before.revision + 1)
+            try await test.store.changeClock { try $0.advance(months: 1) }
+            #expect(try await test.ledger().map(\.appAccountToken).allSatisfy { $0 == Self.token.lowercased() })
+        }
+    }
+
     @Test(arguments: Backend.available, StoreEnvironment.allCases)
     func anAppTransactionIsTheCustomers(_ backend: Backend, _ environment: StoreEnvironment) async throws {
         try await backend.withStore(environment) { test async throws in

@@ -143,8 +143,8 @@ private struct StoreAfterOthers: Service {
         }
         // The merchant hears of everything that happens, unless the operator set another URL for an app.
         if let merchant = addresses.merchant {
-            application.apps.usualNotificationReceiver = try? NotificationReceiver(
-                url: merchant + MerchantRoute.notifications.path)
+            application.apps.usualNotificationReceiver = NotificationReceiver(
+                inThisProcess: merchant + MerchantRoute.notifications.path)
         }
         try await application.run(
             gracefulShutdownSignals: [], merchant: addresses.merchant, console: addresses.console, onReady: onReady)

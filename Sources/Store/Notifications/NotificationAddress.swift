@@ -15,7 +15,11 @@ public struct NotificationAddress: Sendable, Hashable {
 
     /// Reads an absolute address without its fragment. Returns nil for another scheme, a user name or a password, a
     /// malformed host or port, characters outside visible ASCII, and for `http` to another machine.
-    public init?(_ text: String) {
+    public init?(_ text: String) { self.init(text, isTrusted: false) }
+
+    /// Reads an address.
+    /// - Parameter isTrusted: whether `http` may lead to another name than a loopback one.
+    init?(_ text: String, isTrusted: Bool) {
         guard text.utf8.count <= Self.longest,
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }),
             let separator = text.firstRange(of: "://")
@@ -24,7 +28,7 @@ public struct NotificationAddress: Sendable, Hashable {
         let rest = text[separator.upperBound...].prefix { $0 != "#" }
         let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
         guard let (host, port) = Self.place(rest[..<end]),
-            scheme == "https" || scheme == "http" && Self.isLoopback(host)
+            scheme == "https" || scheme == "http" && (isTrusted || Self.isLoopback(host))
         else { return nil }
         let isUsual = port == nil || port == (scheme == "https" ? 443 : 80)
         origin = "\(scheme)://\(host)" + (isUsual ? "" : port.map { ":\($0)" } ?? "")

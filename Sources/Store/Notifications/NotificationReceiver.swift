@@ -37,6 +37,14 @@ public struct NotificationReceiver: Sendable, Equatable {
         }
     }
 
+    /// Creates the receiver of a server that runs in this process, whatever address of the machine it listens on. Nil
+    /// for a malformed URL.
+    public init?(inThisProcess url: String) {
+        guard let address = NotificationAddress(url, isTrusted: true) else { return nil }
+        self.address = address
+        redirectOrigins = []
+    }
+
     /// Reads what ``AppRegistry`` keeps. Nil without a URL.
     init?(url: String?, origins: String?) {
         guard let url, let address = NotificationAddress(url) else { return nil }

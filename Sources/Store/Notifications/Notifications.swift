@@ -130,7 +130,7 @@ enum Notifications {
     ) throws -> [ServerNotification] {
         var conditions = ""
         var values: [any SQLConvertible] = [
-            query.bundleID.rawValue, query.start, query.end, place?.date ?? -1, place?.number ?? -1, limit,
+            query.bundleID.rawValue, query.end, place?.date ?? query.start - 1, place?.number ?? .max, limit,
         ]
         let filters = [
             ("account_id", query.accountID?.rawValue), ("type", query.type), ("subtype", query.subtype),
@@ -144,9 +144,8 @@ enum Notifications {
         return try connection.query(
             """
             SELECT \(columns) FROM notifications
-            WHERE bundle_id = $1 AND date >= $2 AND date < $3 AND (date, number) > ($4, $5) AND send_log <> ''
-                \(conditions)
-            ORDER BY date, number LIMIT $6
+            WHERE bundle_id = $1 AND date < $2 AND (date, number) > ($3, $4) AND send_log <> '' \(conditions)
+            ORDER BY date, number LIMIT $5
             """, values
         ).map { try ServerNotification($0) }
     }

@@ -84,10 +84,14 @@ struct RefundApproval: Sendable {
     let requestID: TransactionID
     /// How much of a product that is no subscription period was used, in thousandths of a per cent.
     let consumed: Int64
+    /// The date after which a subscription period is unused: when the customer asked, if the rule decides; nil for the
+    /// date of the refund.
+    let unusedSince: Int64?
     /// When the refund is made, in milliseconds since 1970; nil for now.
     let date: Int64?
 
     init(_ request: RefundRequest, at date: Int64?) {
+        unusedSince = date == nil ? nil : request.requestedAt
         requestID = request.requestID
         consumed = request.consumption?.consumed ?? Self.usualConsumption
         self.date = date

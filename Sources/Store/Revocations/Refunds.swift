@@ -27,13 +27,16 @@ enum Refunds {
 
     /// Records the refund of a transaction, unless nothing is left to refund.
     /// - Parameters:
-    ///   - date: when it is refunded. Of a period, the time after it is unused.
+    ///   - date: when it is refunded.
+    ///   - unusedSince: the date after which a period is unused; nil for the date of the refund.
     ///   - consumed: how much of another product was used, in thousandths of a per cent; nil for all.
     static func add(
-        _ kind: RefundKind, _ transaction: Transaction, at date: Int64, consumed: Int64? = nil, _ recorder: Recorder,
-        _ connection: Connection
+        _ kind: RefundKind, _ transaction: Transaction, at date: Int64, unusedSince: Int64? = nil,
+        consumed: Int64? = nil, _ recorder: Recorder, _ connection: Connection
     ) throws {
-        let share = kind == .whole ? transaction.price : transaction.unusedShare(at: date, consumed: consumed)
+        let share =
+            kind == .whole
+            ? transaction.price : transaction.unusedShare(at: unusedSince ?? date, consumed: consumed)
         let amount = min(share.milliunits, transaction.price.milliunits - transaction.refunded)
         guard amount > 0 else { return }
         try Transactions.addRefund(amount, to: transaction.transactionID, connection)

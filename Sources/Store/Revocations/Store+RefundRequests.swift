@@ -18,6 +18,11 @@ extension Store {
 
     // MARK: The customer
 
+    /// The error for a prorated refund that would take the product and give nothing back.
+    static let nothingUnused = StoreError(
+        .wrongState,
+        "All of the purchase is used, and nothing would be given back. Decline the request, or refund all of it.")
+
     /// Asks for the refund of a transaction, as the customer does. For consumables and auto-renewable subscriptions the
     /// store asks the app's server how the purchase was used (`CONSUMPTION_REQUEST`). Auto-renew of a subscription is
     /// off from then on, as after Apple's refund request.
@@ -164,7 +169,11 @@ extension Store {
             try await carryOutExtensions(until: date)
             try await settle(nil, until: date)
             do {
-                try await carryOut(decision, on: request, at: date)
+                do {
+                    try await carryOut(decision, on: request, at: date)
+                } catch let error as StoreError where error == Self.nothingUnused {
+                    try await carryOut(.decline, on: request, at: date)
+                }
             } catch let error as StoreError where error.code != .unavailable {
                 // What cannot be carried out must not keep everything else from being done.
                 try await database.write { try RefundRequests.abandon(request.requestID, at: date, $0) }

@@ -74,11 +74,19 @@ extension Store {
                     "A member of the family shares this purchase, and nothing was paid for it. Refund \(source) instead."
                 )
             }
+            if share == .prorated, let approval {
+                guard
+                    found.price.milliunits == 0
+                        || found.unusedShare(at: approval.unusedSince ?? now, consumed: approval.consumed).milliunits
+                            > 0
+                else { throw Self.nothingUnused }
+            }
             let isNew = try Transactions.revoke(found, at: now, reason: reason, recorder, connection)
             if isNew {
                 for transaction in try Transactions.revoked(with: found, connection) {
                     try Refunds.add(
-                        RefundKind(share), transaction, at: now, consumed: approval?.consumed, recorder, connection)
+                        RefundKind(share), transaction, at: now, unusedSince: approval?.unusedSince,
+                        consumed: approval?.consumed, recorder, connection)
                     try FamilyShares.revoke(transaction, at: now, recorder, connection)
                 }
                 if found.kind.isOwnedOnce { try Ownership.remove(found, connection) }

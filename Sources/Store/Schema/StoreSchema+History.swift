@@ -11,6 +11,11 @@ extension StoreSchema {
             CREATE INDEX transactions_changed ON transactions (account_id, bundle_id, changed, transaction_id)
             WHERE changed IS NOT NULL
             """,
+            // The customer's refunds, in their order.
+            """
+            CREATE INDEX transactions_refunded ON transactions (account_id, bundle_id, revoked_at, transaction_id)
+            WHERE revoked_at IS NOT NULL
+            """,
             // For the highest number. Later identifiers must be higher.
             "CREATE INDEX transactions_last_change ON transactions (changed) WHERE changed IS NOT NULL",
         ])

@@ -60,7 +60,7 @@ enum APIToken {
 
     private static func isCurrent(_ claims: FlatJSONObject, at now: Double) -> Bool {
         guard let end = try? claims.number("exp"), end > now else { return false }
-        guard claims.has("iat") else { return end - now < longestLife }
+        guard claims.has("iat") else { return end - now < longestLife + skew }
         guard let issued = try? claims.number("iat"), issued <= now + skew else { return false }
         return end - issued < longestLife
     }

@@ -79,7 +79,7 @@ struct NotificationPlace: Sendable, Equatable {
 
     /// Reads a token that ``text(for:secret:)`` wrote for the same query.
     /// - Throws: ``APIError`` `invalidPaginationToken`.
-    init(_ token: String, for query: NotificationQuery, secret: String) throws {
+    init(_ token: String, for query: NotificationQuery, secret: SymmetricKey) throws {
         let parts = token.utf8.count <= 80 ? token.split(separator: "_", omittingEmptySubsequences: false) : []
         let numbers = parts.first?.split(separator: ".", omittingEmptySubsequences: false) ?? []
         guard parts.count == 2, numbers.count == 2, let date = Int64(numbers[0]), let number = Int64(numbers[1])
@@ -88,12 +88,12 @@ struct NotificationPlace: Sendable, Equatable {
         guard text(for: query, secret: secret).hasSameBytes(as: token) else { throw APIError.invalidPaginationToken }
     }
 
-    /// - Parameter secret: a text that callers do not know, so that they cannot make tokens.
-    func text(for query: NotificationQuery, secret: String) -> String {
+    /// - Parameter secret: a key that callers do not have, so that they cannot make tokens.
+    func text(for query: NotificationQuery, secret: SymmetricKey) -> String {
         let place = "\(date).\(number)"
         let code = HMAC<SHA256>.authenticationCode(
             for: Data("notifications \(place) \(query.canonicalText)".utf8),
-            using: SymmetricKey(data: Data(secret.utf8)))
+            using: secret)
         return "\(place)_\(Hexadecimal.encoded(code.prefix(8)))"
     }
 }

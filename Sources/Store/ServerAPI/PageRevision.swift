@@ -20,7 +20,7 @@ struct PageRevision: Sendable, Equatable {
 
     /// Reads a revision that ``text(for:secret:)`` wrote for the same list.
     /// - Throws: ``APIError`` `invalidRevision`.
-    init(_ text: String, for list: String, secret: String) throws {
+    init(_ text: String, for list: String, secret: SymmetricKey) throws {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard text.utf8.count <= Self.longest, parts.count == 3, let order = Int64(parts[0]), order >= 0,
             let transactionID = Int64(parts[1]), transactionID >= 0
@@ -32,11 +32,11 @@ struct PageRevision: Sendable, Equatable {
     /// The text for callers.
     /// - Parameters:
     ///   - list: the customer and the query. A revision is good for the same list only.
-    ///   - secret: a text that callers do not know, so that they cannot make revisions.
-    func text(for list: String, secret: String) -> String {
+    ///   - secret: a key that callers do not have, so that they cannot make revisions.
+    func text(for list: String, secret: SymmetricKey) -> String {
         let place = "\(order)_\(transactionID)"
         let code = HMAC<SHA256>.authenticationCode(
-            for: Data("\(place) \(list)".utf8), using: SymmetricKey(data: Data(secret.utf8)))
+            for: Data("\(place) \(list)".utf8), using: secret)
         return "\(place)_\(Hexadecimal.encoded(Array(code.prefix(8))))"
     }
 }

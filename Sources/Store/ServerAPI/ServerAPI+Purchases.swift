@@ -35,6 +35,10 @@ extension ServerAPI {
         try await store.database.write { connection in
             try Transactions.setUsername(
                 token.uuidString.lowercased(), ofPurchase: transaction, recorder, connection)
+            // A renewal that is being paid has the token before. It is not recorded, because the subscription changed.
+            if let subscription = try Subscriptions.find(transaction.transactionID, connection) {
+                try Subscriptions.save(subscription, [], recorder, connection)
+            }
         }
         store.changed(.transactions)
     }

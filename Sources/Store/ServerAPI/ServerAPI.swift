@@ -1,4 +1,5 @@
 import CornerstoreEncoding
+import Crypto
 import Database
 import Foundation
 import StoreReceipts
@@ -135,8 +136,13 @@ public struct ServerAPI: Sendable {
         return try PageRevision(text, for: list, secret: secret(of: bundleID))
     }
 
-    /// A text that callers do not know, the same for ever.
-    func secret(of bundleID: BundleID) -> String { store.apps[bundleID]?.sharedSecret ?? "" }
+    /// The key of an app's revisions and pagination tokens in this environment. It is made of the signer's key, which
+    /// stays when its certificates are issued again.
+    func secret(of bundleID: BundleID) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: identity.privateKey.rawRepresentation),
+            info: Data("pages of \(bundleID)".utf8), outputByteCount: 32)
+    }
 
     // MARK: History
 

@@ -2,25 +2,19 @@ import Database
 import StoreWire
 
 extension Transactions {
-    /// The account's refunded purchases in an app, without those that a family shared. The two parts are in an index by
-    /// account; together they are all its transactions.
-    private static let refundedText = ["NULL", "NOT NULL"].map { finished in
-        """
+    /// The account's refunded purchases in an app after a place, without those that a family shared.
+    private static let refundedText = """
         SELECT \(Transaction.columns) FROM transactions
-        WHERE account_id = $1 AND bundle_id = $2 AND finished_at IS \(finished) AND revoked_at IS NOT NULL
-            AND shared_from IS NULL AND (revoked_at > $3 OR (revoked_at = $3 AND transaction_id > $4))
+        WHERE account_id = $1 AND bundle_id = $2 AND revoked_at IS NOT NULL AND (revoked_at, transaction_id) > ($3, $4)
+            AND shared_from IS NULL
         """
-    }.joined(separator: "\nUNION ALL\n")
 
     /// An account's refunded purchases in an app after a revision, in the order of the refunds.
     static func refunded(
         of accountID: AccountID, in bundleID: BundleID, after: PageRevision?, limit: Int, _ connection: Connection
     ) throws -> [Transaction] {
         try connection.query(
-            """
-            SELECT \(Transaction.columns) FROM (\(refundedText)) AS refunded
-            ORDER BY revoked_at, transaction_id LIMIT $5
-            """,
+            "\(refundedText) ORDER BY revoked_at, transaction_id LIMIT $5",
             [accountID.rawValue, bundleID.rawValue, after?.order ?? -1, after?.transactionID ?? 0, limit]
         ).map { try Transaction($0) }
     }
@@ -30,10 +24,7 @@ extension Transactions {
         of accountID: AccountID, in bundleID: BundleID, limit: Int, _ connection: Connection
     ) throws -> [Transaction] {
         try connection.query(
-            """
-            SELECT \(Transaction.columns) FROM (\(refundedText)) AS refunded
-            ORDER BY revoked_at DESC, transaction_id DESC LIMIT $5
-            """,
+            "\(refundedText) ORDER BY revoked_at DESC, transaction_id DESC LIMIT $5",
             [accountID.rawValue, bundleID.rawValue, Int64(-1), Int64(0), limit]
         ).map { try Transaction($0) }.reversed()
     }

@@ -81,7 +81,7 @@ actor NotificationSender: Service {
         do {
             if .now >= nextPruning {
                 nextPruning = .now + Self.pauseBetweenPrunings
-                for outbox in outboxes { try await outbox.prune() }
+                group.addTask { await self.prune() }
             }
             let targets = outboxes.flatMap { outbox in outbox.receivers.map { (outbox, $0.key, $0.value) } }
             let places = max(1, min(Self.placesOfApp, Self.places / max(targets.count, 1)))
@@ -99,6 +99,11 @@ actor NotificationSender: Service {
             next = .now + Self.pauseAfterFailure
             report(error)
         }
+    }
+
+    /// Deletes old notifications, beside the sending.
+    private func prune() async {
+        do { for outbox in outboxes { try await outbox.prune() } } catch { report(error) }
     }
 
     /// Makes one attempt, records it, and makes room for another.
