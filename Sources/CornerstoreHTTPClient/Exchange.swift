@@ -100,7 +100,10 @@ final class Exchange {
     }
 
     private func setRequest(_ request: HTTPRequest) -> [CURLcode] {
-        var results = [set(CURLOPT_URL, request.url)]
+        let own = request.hasOwnConnection ? 1 : 0
+        var results = [
+            set(CURLOPT_URL, request.url), set(CURLOPT_FRESH_CONNECT, own), set(CURLOPT_FORBID_REUSE, own),
+        ]
         if let body = request.body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? Data() : nil) {
             results.append(cornerstore_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, Int(body.count)))
             body.withUnsafeBytes { bytes in

@@ -10,6 +10,9 @@ package struct HTTPRequest: Sendable {
     package private(set) var fields: [(name: String, value: String)] = []
     /// The body; nil for a request without one.
     package var body: Data?
+    /// Whether the request has a connection of its own, which is closed afterwards. A kept one may be closed by the
+    /// server at the moment of the request, which then fails.
+    package var hasOwnConnection = false
     /// The times that the exchange may take.
     package var limits: HTTPLimits
 

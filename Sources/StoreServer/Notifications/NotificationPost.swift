@@ -57,7 +57,7 @@ struct NotificationPost: Sendable {
             limits: HTTPLimits(connect: min(connectLimit, left), silence: left, head: left, whole: left))
         request.add("Content-Type", "application/json")
         request.add("User-Agent", "cornerstore")
-        // A request on an idle connection that the server closes at that moment would be lost.
+        request.hasOwnConnection = true
         request.add("Connection", "close")
         request.body = body
         let response: HTTPResponse
