@@ -18,9 +18,11 @@ struct CallbackQueueTests {
     private final class App: NSObject, SKPaymentTransactionObserver, SKProductsRequestDelegate, Sendable {
         let calls: AsyncStream<String>
         private let call: AsyncStream<String>.Continuation
+        private let finishes: Bool
 
-        override init() {
+        init(finishes: Bool = true) {
             (calls, call) = AsyncStream.makeStream(of: String.self)
+            self.finishes = finishes
             super.init()
         }
 
@@ -30,7 +32,7 @@ struct CallbackQueueTests {
 
         func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
             note("updated")
-            for transaction in transactions where transaction.transactionState == .purchased {
+            for transaction in transactions where finishes && transaction.transactionState == .purchased {
                 queue.finishTransaction(transaction)
             }
         }
@@ -114,7 +116,8 @@ struct CallbackQueueTests {
                 if case .introduce = action { store.answered.wait() }
                 return true
             })
-        let app = App()
+        // If it finished the transaction, its removal could come before the products as well.
+        let app = App(finishes: false)
         var calls = app.calls.makeAsyncIterator()
         let queue = SKPaymentQueue(engine: engine)
         queue.add(app)
