@@ -8,12 +8,15 @@ extension ControlAPI {
         public var url: String
         /// The origins that redirects may lead to, beside the URL's own: `https://hooks.example.com`.
         public var redirectOrigins: [String]
+        /// The version of the notifications, 1 or 2.
+        public var version: Int
 
         /// Creates a receiver.
-        public init(bundleId: String, url: String, redirectOrigins: [String]) {
+        public init(bundleId: String, url: String, redirectOrigins: [String], version: Int = 2) {
             self.bundleId = bundleId
             self.url = url
             self.redirectOrigins = redirectOrigins
+            self.version = version
         }
     }
 
@@ -23,11 +26,14 @@ extension ControlAPI {
         public var url: String
         /// The origins that redirects may lead to, beside the URL's own, at most 16; nil for none.
         public var redirectOrigins: [String]?
+        /// The version of the notifications, 1 or 2; nil for 2.
+        public var version: Int?
 
         /// Creates a change.
-        public init(url: String, redirectOrigins: [String]? = nil) {
+        public init(url: String, redirectOrigins: [String]? = nil, version: Int? = nil) {
             self.url = url
             self.redirectOrigins = redirectOrigins
+            self.version = version
         }
     }
 
@@ -49,7 +55,7 @@ extension ControlAPI {
     public struct Notification: Codable, Sendable, Equatable {
         /// The place among all notifications. A list continues `before` it.
         public var number: String
-        /// The identifier, the same for all attempts.
+        /// The identifier, the same for all attempts. Version 1 does not send it.
         public var notificationUUID: String
         /// The type, such as `DID_RENEW`.
         public var notificationType: String
@@ -69,14 +75,20 @@ extension ControlAPI {
         public var nextAttemptDate: String?
         /// The attempts, oldest first, at most six.
         public var sendAttempts: [SendAttempt]
-        /// The signed payload; nil in lists, and before the first attempt.
+        /// The signed payload; nil in lists, before the first attempt, and for version 1.
         public var signedPayload: String?
+        /// The version, 1 or 2.
+        public var version: Int
+        /// The body of version 1, JSON without the app's shared secret; nil in lists, before the first attempt, and for
+        /// version 2.
+        public var body: String?
 
         /// Creates a notification.
         public init(
             number: String, notificationUUID: String, notificationType: String, subtype: String?, bundleId: String,
             signedDate: String, originalTransactionId: String?, transactionId: String?, state: String,
-            nextAttemptDate: String?, sendAttempts: [SendAttempt], signedPayload: String?
+            nextAttemptDate: String?, sendAttempts: [SendAttempt], signedPayload: String?, version: Int = 2,
+            body: String? = nil
         ) {
             self.number = number
             self.notificationUUID = notificationUUID
@@ -90,6 +102,8 @@ extension ControlAPI {
             self.nextAttemptDate = nextAttemptDate
             self.sendAttempts = sendAttempts
             self.signedPayload = signedPayload
+            self.version = version
+            self.body = body
         }
     }
 }

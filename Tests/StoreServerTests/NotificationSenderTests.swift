@@ -98,7 +98,8 @@ private struct Received {
         to url: String, origins: [String] = [], limit: Duration = .seconds(30)
     ) async throws -> SendAttemptResult? {
         let receiver = try NotificationReceiver(url: url, redirectOrigins: origins)
-        return await NotificationPost(limit: limit).send("e30.e30.e30", to: receiver)
+        return await NotificationPost(limit: limit).send(
+            body: #"{"signedPayload":"e30.e30.e30"}"#, to: receiver)
     }
 
     @Test(

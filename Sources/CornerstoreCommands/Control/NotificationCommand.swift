@@ -27,13 +27,16 @@ struct NotificationCommand: AsyncParsableCommand {
                     ("type", NotificationCommand.words(notification)), ("app", notification.bundleId),
                     ("date", String(notification.signedDate.prefix(19))),
                     ("original transaction", notification.originalTransactionId),
-                    ("transaction", notification.transactionId), ("state", notification.state),
+                    ("transaction", notification.transactionId),
+                    ("version", notification.version == 2 ? nil : "\(notification.version)"),
+                    ("state", notification.state),
                     ("next attempt", notification.nextAttemptDate.map { String($0.prefix(19)) }),
                 ]
                 for attempt in notification.sendAttempts {
                     fields.append(("attempt", "\(attempt.attemptDate.prefix(19)) \(attempt.sendAttemptResult)"))
                 }
                 fields.append(("payload", notification.signedPayload))
+                fields.append(("body", notification.body))
                 return Table.fields(fields, style)
             }
         }
@@ -98,7 +101,7 @@ struct NotificationCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a notification with its attempts and its signed payload.",
+            abstract: "Show a notification with its attempts and its signed payload, or its body for version 1.",
             discussion: """
                   cornerstore notification show 8c5b3a5e-4f0c-4a6b-9b44-0e52f6c2a7d1
                 """)
@@ -134,7 +137,7 @@ struct NotificationCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send a test notification.",
             discussion: """
-                The command does not wait. “notification show” then has the result.
+                The command does not wait. “notification show” then has the result. Version 1 has no test notification.
 
                   cornerstore notification test --app com.example.app --environment production
                 """)
@@ -166,8 +169,10 @@ extension NotificationCommand {
 
         static func rows(_ receivers: [ControlAPI.NotificationReceiver], _ style: Style) -> String {
             Table(
-                heading: ["app", "url", "redirects also to"],
-                rows: receivers.map { [$0.bundleId, $0.url, $0.redirectOrigins.joined(separator: " ")] }
+                heading: ["app", "url", "version", "redirects also to"],
+                rows: receivers.map {
+                    [$0.bundleId, $0.url, "\($0.version)", $0.redirectOrigins.joined(separator: " ")]
+                }
             ).text(style)
         }
 
@@ -199,6 +204,7 @@ extension NotificationCommand {
 
                       cornerstore notification url set https://example.com/apple --environment production
                       cornerstore notification url set http://127.0.0.1:8080/ --redirect http://127.0.0.1:8081
+                      cornerstore notification url set http://127.0.0.1:8080/ --v1
                     """)
             @Argument(help: "The URL.")
             var url: String
@@ -209,6 +215,10 @@ extension NotificationCommand {
                     "An origin that redirects may lead to, such as https://hooks.example.com. Repeat it for several.",
                     valueName: "origin"))
             var redirect: [String] = []
+            @Flag(
+                name: .customLong("v1"),
+                help: "Send version 1 of the notifications, which Apple has deprecated, instead of version 2.")
+            var isVersion1 = false
             @OptionGroup var options: Options
 
             func run() async throws {
@@ -216,7 +226,8 @@ extension NotificationCommand {
                 let bundle = try await AppSelection.only(app, client)
                 let receiver: ControlAPI.NotificationReceiver = try await client.send(
                     .notifications(.setReceiver(options.environment.environment, bundle: bundle)),
-                    ControlAPI.NotificationReceiverChange(url: url, redirectOrigins: redirect))
+                    ControlAPI.NotificationReceiverChange(
+                        url: url, redirectOrigins: redirect, version: isVersion1 ? 1 : 2))
                 try Console.current.report(receiver, json: options.output.json) { Address.rows([receiver], $0) }
             }
         }

@@ -103,9 +103,14 @@ public final class AppRegistry: Sendable {
         let known = try await database.write { connection in
             let changed = try connection.execute(
                 """
-                UPDATE apps SET \(environment.name)_notification_url = $2, \(environment.name)_redirect_origins = $3
+                UPDATE apps SET \(environment.name)_notification_url = $2, \(environment.name)_redirect_origins = $3,
+                    \(environment.name)_notification_version = $4
                 WHERE bundle_id = $1
-                """, [bundleID.rawValue, receiver?.address.text, receiver?.originsText])
+                """,
+                [
+                    bundleID.rawValue, receiver?.address.text, receiver?.originsText,
+                    (receiver?.version ?? .two).rawValue,
+                ])
             guard changed == 1 else {
                 throw StoreError(
                     .unknownApp, "No app with the bundle identifier \(bundleID.rawValue.prefix(255)) is known.")
@@ -121,7 +126,7 @@ public final class AppRegistry: Sendable {
             """
             SELECT bundle_id, app_id, shared_secret, grace_days, grace_in_production, grace_in_sandbox,
                 grace_after_paid, sandbox_notification_url, sandbox_redirect_origins, production_notification_url,
-                production_redirect_origins
+                production_redirect_origins, sandbox_notification_version, production_notification_version
             FROM apps
             """, [])
         for row in rows {
@@ -133,9 +138,10 @@ public final class AppRegistry: Sendable {
                     paidToPaidOnly: try row.bool(6))
             }
             var receivers: [StoreEnvironment: NotificationReceiver] = [:]
-            for (environment, column) in [(StoreEnvironment.sandbox, 7), (.production, 9)] {
+            for (environment, column, version) in [(StoreEnvironment.sandbox, 7, 11), (.production, 9, 12)] {
                 receivers[environment] = NotificationReceiver(
-                    url: try row.optionalString(column), origins: try row.optionalString(column + 1))
+                    url: try row.optionalString(column), origins: try row.optionalString(column + 1),
+                    version: try row.int64(version))
             }
             records[bundleID] = AppRecord(
                 bundleID: bundleID, appID: try row.int64(1), sharedSecret: try row.string(2), gracePeriod: grace,

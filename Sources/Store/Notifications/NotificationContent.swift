@@ -4,11 +4,12 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-/// What a notification says, before its payload is signed.
+/// What a notification says, before its payload is signed, or the body of version 1 is written.
 struct NotificationContent: Sendable {
     /// Apple's `notificationUUID`, in lower case.
     var notificationID = UUID().text.lowercased()
-    let type: String
+    var version = NotificationVersion.two
+    var type: String
     var subtype: String?
     let bundleID: BundleID
     /// When it happened, by the store's clock, and `signedDate` of all payloads. Notifications that are sent late say

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Database
 import StoreReceipts
 import StoreWire
@@ -8,16 +9,37 @@ public struct OutgoingNotification: Sendable, Equatable {
     public let number: Int64
     /// Notifications of one lane are sent one at a time.
     public let lane: Int64
-    /// Apple's `notificationType`.
+    /// Apple's `notificationType`, or `notification_type` of version 1.
     public let type: String
-    /// The signed payload.
+    /// The signed payload; of version 1, the JSON of the body without the app's shared secret.
     public let signedPayload: String
+    /// The body of the request, JSON. That of version 1 has the app's shared secret, so it must not be logged.
+    public let body: String
+
+    /// - Parameter password: the app's shared secret, for version 1; nil or empty to leave it out.
+    init(_ notification: ServerNotification, lane: Int64, payload: String, password: String?) {
+        (number, self.lane, type) = (notification.number, lane, notification.type)
+        signedPayload = payload
+        switch (notification.version, password) {
+        case (.two, _):
+            // A JWS has no characters that JSON escapes.
+            body = "{\"signedPayload\":\"\(payload)\"}"
+        case (.one, let password?) where !password.isEmpty:
+            var json = JSONBytes(capacity: 128)
+            json.beginObject()
+            json.member("password", password)
+            json.endObject()
+            body = String(decoding: json.bytes.dropLast(), as: UTF8.self) + "," + String(payload.dropFirst())
+        case (.one, _): body = payload
+        }
+    }
 }
 
-/// The notifications of one environment to apps' servers: App Store Server Notifications V2.
+/// The notifications of one environment to apps' servers: App Store Server Notifications, V2 or V1.
 ///
 /// A notification is written in the database transaction of what it reports, if the app has a receiver then. It is sent
 /// at least once, and its payload is kept before the first attempt, so that all attempts and the history have the same.
+/// A notification keeps the version that the receiver had when it was written.
 public struct NotificationOutbox: Sendable {
     /// How long notifications are kept, in milliseconds of the store's clock: 180 days.
     public static let keptFor: Int64 = 180 * 86_400_000
@@ -56,7 +78,7 @@ public struct NotificationOutbox: Sendable {
         let found = try await store.database.read {
             try Notifications.due(of: bundleID, at: now, besides: lanes, limit: limit, $0)
         }
-        let appID = store.environment == .production ? store.apps[bundleID]?.appID : nil
+        let app = store.apps[bundleID]
         var outgoing: [OutgoingNotification] = []
         var signed: [(number: Int64, payload: String)] = []
         var seen: Set<Int64> = []
@@ -64,14 +86,13 @@ public struct NotificationOutbox: Sendable {
             let notification = due.notification
             var payload = notification.signedPayload
             if let content = due.content {
-                let new = try content.signed(store.environment, appID: appID, identity())
+                let new = try await makePayload(of: content, app)
                 signed.append((notification.number, new))
                 payload = new
             }
             guard let payload else { continue }
             outgoing.append(
-                OutgoingNotification(
-                    number: notification.number, lane: due.lane, type: notification.type, signedPayload: payload))
+                OutgoingNotification(notification, lane: due.lane, payload: payload, password: app?.sharedSecret))
         }
         if !signed.isEmpty {
             try await store.database.write { [signed] connection in
@@ -81,15 +102,34 @@ public struct NotificationOutbox: Sendable {
         return outgoing
     }
 
-    /// Records the result of an attempt. One that failed is made again after 1, 12, 24, 48 and 72 hours of the store's
-    /// clock in production, and never in the sandbox.
+    /// Signs a payload, or writes the body of version 1. That has the customer's purchases as they are now, just before
+    /// the first attempt; the rest says how things were when it happened.
+    private func makePayload(of content: NotificationContent, _ app: AppRecord?) async throws -> String {
+        switch content.version {
+        case .two:
+            let appID = store.environment == .production ? app?.appID : nil
+            return try content.signed(store.environment, appID: appID, identity())
+        case .one:
+            var receipt: UnifiedReceipt?
+            if let app, let accountID = content.accountID {
+                receipt = try await store.unifiedReceipt(of: accountID, app, including: content.transactionID)
+            }
+            let catalog = store.catalog.value
+            return content.bodyOfVersion1(store.environment, receipt) {
+                catalog.product($0, of: content.bundleID)?.itemID
+            }
+        }
+    }
+
+    /// Records the result of an attempt. One that failed is made again in production: after 1, 12, 24, 48 and 72 hours
+    /// of the store's clock, or after 6, 24 and 48 hours for version 1. In the sandbox it is not made again.
     /// - Returns: what becomes of the notification; nil when it did not wait.
     /// - Throws: ``DatabaseError``.
     @discardableResult
     public func record(_ attempt: SendAttempt, of number: Int64) async throws -> ServerNotification.State? {
-        let pauses = SendAttempt.pauses(in: store.environment)
+        let environment = store.environment
         return try await store.database.write {
-            try Notifications.record(attempt, of: number, pauses: pauses, $0)
+            try Notifications.record(attempt, of: number, in: environment, $0)
         }
     }
 
@@ -116,13 +156,20 @@ public struct NotificationOutbox: Sendable {
     // MARK: For the operator
 
     /// Sends an app's server a test notification.
-    /// - Throws: ``StoreError`` `wrong_state` when the app has no receiver; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `wrong_state` when the app has no receiver, or one of version 1, which has no test
+    ///   notification; ``DatabaseError``.
     public func sendTest(to bundleID: BundleID) async throws -> ServerNotification {
-        guard store.apps.notificationReceiver(of: bundleID, in: store.environment) != nil else {
+        guard let receiver = store.apps.notificationReceiver(of: bundleID, in: store.environment) else {
             throw StoreError(
                 .wrongState,
                 "The app has no URL for notifications in this environment. Set one with “cornerstore notification url "
                     + "set”.")
+        }
+        guard receiver.version == .two else {
+            throw StoreError(
+                .wrongState,
+                "The app's URL gets version 1 of the notifications in this environment, which has no test "
+                    + "notification. Set the URL without --v1.")
         }
         let content = NotificationContent.test(bundleID, at: store.clock.milliseconds)
         let number = store.ids.next()

@@ -7,13 +7,13 @@ enum Notifications {
     struct Due: Sendable {
         let notification: ServerNotification
         let lane: Int64
-        /// What the payload says; nil when it is signed already.
+        /// What the payload says; nil when it is made already.
         let content: NotificationContent?
     }
 
     private static let columns = """
         number, notification_id, bundle_id, lane, type, subtype, date, transaction_id, state, due_at, attempts, \
-        send_log, signed_payload
+        send_log, signed_payload, version
         """
 
     /// Writes a notification, to be sent as soon as possible.
@@ -23,8 +23,8 @@ enum Notifications {
             """
             INSERT INTO notifications (number, notification_id, bundle_id, account_id, lane, type, subtype, date,
                 transaction_id, status, consumption_reason, transaction_info, renewal_info, summary, state, due_at,
-                attempts, send_log)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'waiting', 0, 0, '')
+                attempts, send_log, version)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'waiting', 0, 0, '', $15)
             """,
             [
                 .integer(number.rawValue), .text(content.notificationID), .text(content.bundleID.rawValue),
@@ -32,7 +32,7 @@ enum Notifications {
                 .integer((content.originalTransactionID ?? number).rawValue), .text(content.type),
                 SQLValue(content.subtype), .integer(content.date), SQLValue(content.transactionID?.rawValue),
                 SQLValue(content.status), SQLValue(content.consumptionReason), SQLValue(content.transactionInfo),
-                SQLValue(content.renewalInfo), SQLValue(content.summary),
+                SQLValue(content.renewalInfo), SQLValue(content.summary), .integer(content.version.rawValue),
             ] as [SQLValue])
     }
 
@@ -77,15 +77,16 @@ enum Notifications {
     }
 
     /// Records an attempt, and when the next one is due.
-    /// - Parameter pauses: the pauses after the first attempt and after each retry.
     /// - Returns: the new state; nil when the notification does not wait any longer.
     static func record(
-        _ attempt: SendAttempt, of number: Int64, pauses: [Int64], _ connection: Connection
+        _ attempt: SendAttempt, of number: Int64, in environment: StoreEnvironment, _ connection: Connection
     ) throws -> ServerNotification.State? {
         guard
             let row = try connection.queryOne(
-                "SELECT attempts, send_log FROM notifications WHERE number = $1 AND state = 'waiting'", [number])
+                "SELECT attempts, send_log, version FROM notifications WHERE number = $1 AND state = 'waiting'",
+                [number])
         else { return nil }
+        let pauses = SendAttempt.pauses(in: environment, try NotificationVersion(row, column: 2))
         let count = try row.int(0)
         let attempts = (SendAttempt.read(try row.string(1)) + [attempt]).suffix(SendAttempt.most)
         var state = ServerNotification.State.waiting
@@ -123,7 +124,7 @@ enum Notifications {
             .map { try ServerNotification($0) }
     }
 
-    /// The notifications of an app that the store has tried to send, in the order of their dates.
+    /// The notifications of version 2 that the store has tried to send an app's server, in the order of their dates.
     /// - Parameter place: the last one of the page before; nil for the first page.
     static func history(
         _ query: NotificationQuery, after place: NotificationPlace?, limit: Int, _ connection: Connection
@@ -144,7 +145,8 @@ enum Notifications {
         return try connection.query(
             """
             SELECT \(columns) FROM notifications
-            WHERE bundle_id = $1 AND date < $2 AND (date, number) > ($3, $4) AND send_log <> '' \(conditions)
+            WHERE bundle_id = $1 AND date < $2 AND (date, number) > ($3, $4) AND version = 2
+                AND send_log <> '' \(conditions)
             ORDER BY date, number LIMIT $5
             """, values
         ).map { try ServerNotification($0) }
@@ -210,7 +212,8 @@ extension ServerNotification {
             originalTransactionID: transactionID == nil ? nil : TransactionID(rawValue: lane),
             transactionID: transactionID.map { TransactionID(rawValue: $0) }, state: state,
             nextAttemptDate: state == .waiting && due > 0 ? due : nil,
-            attempts: SendAttempt.read(try row.string(11)), signedPayload: try row.optionalString(12))
+            attempts: SendAttempt.read(try row.string(11)), signedPayload: try row.optionalString(12),
+            version: try NotificationVersion(row, column: 13))
     }
 }
 
@@ -218,12 +221,21 @@ extension NotificationContent {
     /// Reads the columns that follow those of the notification.
     fileprivate init(_ row: Row, _ notification: ServerNotification) throws {
         self.init(
-            notificationID: notification.notificationID, type: notification.type, subtype: notification.subtype,
-            bundleID: notification.bundleID, date: notification.date,
-            accountID: try row.optionalString(13).map { AccountID($0) },
+            notificationID: notification.notificationID, version: notification.version, type: notification.type,
+            subtype: notification.subtype, bundleID: notification.bundleID, date: notification.date,
+            accountID: try row.optionalString(14).map { AccountID($0) },
             originalTransactionID: notification.originalTransactionID, transactionID: notification.transactionID,
-            status: try row.optionalInt64(14), consumptionReason: try row.optionalString(15),
-            transactionInfo: try row.optionalString(16), renewalInfo: try row.optionalString(17),
-            summary: try row.optionalString(18))
+            status: try row.optionalInt64(15), consumptionReason: try row.optionalString(16),
+            transactionInfo: try row.optionalString(17), renewalInfo: try row.optionalString(18),
+            summary: try row.optionalString(19))
+    }
+}
+
+extension NotificationVersion {
+    fileprivate init(_ row: Row, column: Int) throws {
+        guard let version = NotificationVersion(rawValue: try row.int64(column)) else {
+            throw StoreError(.internalError, "A notification has a version that this program does not know.")
+        }
+        self = version
     }
 }

@@ -26,11 +26,16 @@ enum OneTimeNews: String, Sendable {
         of transaction: Transaction, reason: RefundReason? = nil, at date: Int64, _ recorder: Recorder,
         _ connection: Connection
     ) throws {
-        guard transaction.kind != .autoRenewableSubscription, recorder.notifies(transaction.bundleID) else { return }
+        guard transaction.kind != .autoRenewableSubscription,
+            let version = recorder.notificationVersion(of: transaction.bundleID)
+        else { return }
         let customer = try Transactions.first(of: transaction.accountID, in: transaction.bundleID, connection)
         var content = NotificationContent(
             rawValue, transaction, at: date, customer.map { AppTransactionID($0) }, recorder.environment)
         content.consumptionReason = reason?.rawValue
-        try Notifications.add(content, as: recorder.next(), connection)
+        guard version == .one else { return try Notifications.add(content, as: recorder.next(), connection) }
+        let event = NotificationEvent(
+            type: rawValue, kind: transaction.kind, isShared: transaction.sharedFrom != nil)
+        try Notifications.add(content, of: event, as: recorder.next(), recorder, connection)
     }
 }

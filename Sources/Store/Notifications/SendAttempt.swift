@@ -54,8 +54,10 @@ public struct SendAttempt: Sendable, Equatable {
     }
 
     /// The pauses after the first attempt and after each retry, in milliseconds of the store's clock. Apple retries in
-    /// production only, after 1, 12, 24, 48 and 72 hours.
-    static func pauses(in environment: StoreEnvironment) -> [Int64] {
-        environment == .production ? [1, 12, 24, 48, 72].map { $0 * 3_600_000 } : []
+    /// production only: version 2 after 1, 12, 24, 48 and 72 hours, version 1 after 6, 24 and 48 hours.
+    static func pauses(in environment: StoreEnvironment, _ version: NotificationVersion) -> [Int64] {
+        guard environment == .production else { return [] }
+        let hours: [Int64] = version == .two ? [1, 12, 24, 48, 72] : [6, 24, 48]
+        return hours.map { $0 * 3_600_000 }
     }
 }

@@ -14,11 +14,11 @@ public struct ServerNotification: Sendable, Equatable {
 
     /// The place among all notifications. News of subscriptions have the same number in the feed.
     public let number: Int64
-    /// Apple's `notificationUUID`, in lower case.
+    /// Apple's `notificationUUID`, in lower case. Notifications of version 1 do not state it.
     public let notificationID: String
     /// The app.
     public let bundleID: BundleID
-    /// Apple's `notificationType`.
+    /// Apple's `notificationType`, or `notification_type` of version 1.
     public let type: String
     /// Apple's `subtype`; nil for none.
     public let subtype: String?
@@ -34,8 +34,11 @@ public struct ServerNotification: Sendable, Equatable {
     public let nextAttemptDate: Int64?
     /// The attempts to send it, oldest first, at most ``SendAttempt/most``.
     public let attempts: [SendAttempt]
-    /// The payload as it was first signed; nil before the first attempt.
+    /// The payload as it was first signed; nil before the first attempt. Version 1 signs nothing: it is the JSON of the
+    /// body, without the app's shared secret.
     public let signedPayload: String?
+    /// The version of the notification: what the receiver got when it was written.
+    public let version: NotificationVersion
 }
 
 /// The notifications that the operator asks for. Properties that are nil select every row.

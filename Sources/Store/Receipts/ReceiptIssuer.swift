@@ -24,6 +24,8 @@ final class ReceiptIssuer: Sendable {
         case vendor(UUID)
         /// The device of a presented receipt, whose attributes 4 and 5 are copied.
         case carriedOver(opaqueValue: [UInt8], hash: [UInt8])
+        /// No device: attributes 4 and 5 are zeros.
+        case noDevice
     }
 
     /// A signed receipt.
@@ -106,6 +108,9 @@ final class ReceiptIssuer: Sendable {
         case .carriedOver(let opaque, let shown):
             opaqueValue = opaque
             hash = shown
+        case .noDevice:
+            opaqueValue = [UInt8](repeating: 0, count: 16)
+            hash = [UInt8](repeating: 0, count: 20)
         }
         let isSandbox = environment == .sandbox
         return AppReceipt(

@@ -41,4 +41,9 @@ extension StoreSchema {
             WHERE account_id IS NOT NULL
             """,
         ])
+
+    /// The version of each notification. One of version 1 has no signed payload: `signed_payload` is the body, without
+    /// the app's shared secret.
+    static let notificationVersions = Migration(
+        22, "notification versions", ["ALTER TABLE notifications ADD COLUMN version BIGINT NOT NULL DEFAULT 2"])
 }

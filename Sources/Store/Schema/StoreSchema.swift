@@ -136,6 +136,7 @@ public enum StoreSchema {
         notifications,
         extensions,
         refundRequests,
+        notificationVersions,
     ]
 }
 
@@ -166,5 +167,6 @@ public enum AppSchema {
         gracePeriods,
         apiKeys,
         notificationReceivers,
+        notificationVersions,
     ]
 }

@@ -10,7 +10,7 @@ import StoreWire
 struct SubscriptionSnapshot {
     private let subscription: Subscription
     /// The last period.
-    private let period: Transaction
+    let period: Transaction
     private let environment: StoreEnvironment
     /// What the next renewal buys; nil when nothing renews.
     private let renewal: Store.RenewalTerms?

@@ -13,5 +13,11 @@ struct Recorder: Sendable {
     func next() -> TransactionID { ids.next() }
 
     /// Whether an app's server receives notifications in this environment.
-    func notifies(_ bundleID: BundleID) -> Bool { apps.notificationReceiver(of: bundleID, in: environment) != nil }
+    func notifies(_ bundleID: BundleID) -> Bool { notificationVersion(of: bundleID) != nil }
+
+    /// The version of the notifications that an app's server receives in this environment; nil when nobody receives
+    /// them.
+    func notificationVersion(of bundleID: BundleID) -> NotificationVersion? {
+        apps.notificationReceiver(of: bundleID, in: environment)?.version
+    }
 }

@@ -136,10 +136,13 @@ extension Store {
         }
         guard let ledger = found else { return failure(.accountNotFound) }
         let now = clock.milliseconds
-        let answer = response(
-            to: receipt,
-            latest: try latest(
-                of: receipt, ledger, app: app, excludingOld: request.excludeOldTransactions, at: now))
+        var shown = try latest(
+            ledger.transactions, of: ledger, app: app, bundleVersion: receipt.applicationVersion,
+            device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash), at: now)
+        if request.excludeOldTransactions {
+            shown.purchases = PurchaseInformation.excludingOldTransactions(shown.purchases)
+        }
+        let answer = response(to: receipt, latest: shown)
         let encoded = answer.encoded
         keptAnswers.keep(KeptAnswer(app: app, mark: ledger.mark, response: encoded, madeAt: now), to: request)
         return .encodedAppReceipt(encoded, requestDate: answer.receipt.requestDate)
@@ -156,15 +159,14 @@ extension Store {
         return .encodedAppReceipt(kept.response, requestDate: ReceiptDate(milliseconds: now))
     }
 
-    /// The latest transactions and receipt from the ledger.
-    private func latest(
-        of receipt: AppReceipt, _ ledger: CustomerLedger, app: AppRecord, excludingOld: Bool, at now: Int64
+    /// Transactions of a customer, with a new receipt that has them, and the state of the customer's subscriptions.
+    func latest(
+        _ transactions: [Transaction], of ledger: CustomerLedger, app: AppRecord, bundleVersion: String,
+        device: ReceiptIssuer.DeviceBinding, at now: Int64
     ) throws -> AppReceiptResponse.Latest {
-        let transactions = ledger.transactions
         let bytes = try issuer.appReceipt(
-            for: ledger.account, app: app, bundleVersion: receipt.applicationVersion,
-            device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash),
-            transactions: transactions, at: now)
+            for: ledger.account, app: app, bundleVersion: bundleVersion, device: device, transactions: transactions,
+            at: now)
         // Apple lists the last to expire first, since 2020.
         let purchases = transactions.sorted {
             ($0.expiresDate ?? $0.purchaseDate, $0.transactionID) > (
@@ -172,8 +174,7 @@ extension Store {
             )
         }.map { PurchaseInformation($0) }
         return AppReceiptResponse.Latest(
-            purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases,
-            receipt: bytes,
+            purchases: purchases, receipt: bytes,
             pendingRenewals: ledger.subscriptions.compactMap { PendingRenewal($0) })
     }
 

@@ -47,6 +47,20 @@ extension AppReceiptResponse {
     }
 }
 
+extension UnifiedReceipt {
+    /// The object: JSON without white space.
+    public var json: [UInt8] {
+        var writer = ResponseWriter(
+            capacity: 1_280 + 1_024 * latest.purchases.count + latest.receipt.count / 2 * 3)
+        writer.json.beginObject()
+        writer.json.member("environment", environment.rawValue)
+        writer.members(of: latest)
+        writer.json.member("status", number: 0)
+        writer.json.endObject()
+        return writer.json.bytes
+    }
+}
+
 private struct ResponseWriter: ~Copyable {
     var json: JSONBytes
     /// Where the members of `request_date` are.
@@ -69,18 +83,20 @@ private struct ResponseWriter: ~Copyable {
         json.beginObject("receipt")
         members(of: response.receipt)
         json.endObject()
-        if let latest = response.latest {
-            elements("latest_receipt_info", latest.purchases)
-            json.member("latest_receipt", base64: latest.receipt)
-            json.beginArray("pending_renewal_info")
-            for renewal in latest.pendingRenewals {
-                json.beginObject()
-                members(of: renewal)
-                json.endObject()
-            }
-            json.endArray()
-        }
+        if let latest = response.latest { members(of: latest) }
         json.member("status", number: 0)
+    }
+
+    mutating func members(of latest: AppReceiptResponse.Latest) {
+        elements("latest_receipt_info", latest.purchases)
+        json.member("latest_receipt", base64: latest.receipt)
+        json.beginArray("pending_renewal_info")
+        for renewal in latest.pendingRenewals {
+            json.beginObject()
+            members(of: renewal)
+            json.endObject()
+        }
+        json.endArray()
     }
 
     mutating func members(of response: TransactionReceiptResponse) {

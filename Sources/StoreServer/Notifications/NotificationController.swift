@@ -23,7 +23,11 @@ struct NotificationController: Sendable {
             let bundleID = try Self.bundleID(context)
             let change = try await request.decodeJSON(
                 ControlAPI.NotificationReceiverChange.self, upTo: Self.largestBody)
-            let receiver = try NotificationReceiver(url: change.url, redirectOrigins: change.redirectOrigins ?? [])
+            guard let version = NotificationVersion(rawValue: Int64(change.version ?? 2)) else {
+                throw StoreError(.invalidRequest, "“version” must be 1 or 2.")
+            }
+            let receiver = try NotificationReceiver(
+                url: change.url, redirectOrigins: change.redirectOrigins ?? [], version: version)
             let before = outbox.receivers[bundleID]?.address.origin
             try await outbox.store.apps.setNotificationReceiver(
                 receiver, of: bundleID, in: outbox.store.environment)
@@ -45,7 +49,7 @@ struct NotificationController: Sendable {
             let page = try await outbox.list(try Self.filter(request))
             let rows = page.rows.map { notification in
                 var row = ControlAPI.Notification(notification)
-                row.signedPayload = nil
+                (row.signedPayload, row.body) = (nil, nil)
                 return row
             }
             return try .json(ControlAPI.Page(rows: rows, next: page.next.map { String($0) }))
@@ -108,7 +112,8 @@ struct NotificationController: Sendable {
 extension ControlAPI.NotificationReceiver {
     init(_ bundleID: BundleID, _ receiver: NotificationReceiver) {
         self.init(
-            bundleId: bundleID.rawValue, url: receiver.address.text, redirectOrigins: receiver.redirectOrigins)
+            bundleId: bundleID.rawValue, url: receiver.address.text, redirectOrigins: receiver.redirectOrigins,
+            version: Int(receiver.version.rawValue))
     }
 }
 
@@ -125,6 +130,8 @@ extension ControlAPI.Notification {
             sendAttempts: notification.attempts.map {
                 ControlAPI.SendAttempt(
                     attemptDate: ControlAPI.text($0.date), sendAttemptResult: $0.result.rawValue)
-            }, signedPayload: notification.signedPayload)
+            }, signedPayload: notification.version == .two ? notification.signedPayload : nil,
+            version: Int(notification.version.rawValue),
+            body: notification.version == .one ? notification.signedPayload : nil)
     }
 }

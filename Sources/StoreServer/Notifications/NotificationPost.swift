@@ -25,11 +25,10 @@ struct NotificationPost: Sendable {
         case redirect(NotificationAddress)
     }
 
-    /// Sends a payload.
+    /// Sends a notification's body.
     /// - Returns: the result; nil when the task was cancelled.
-    func send(_ signedPayload: String, to receiver: NotificationReceiver) async -> SendAttemptResult? {
-        // A JWS has no characters that JSON escapes.
-        let body = Data("{\"signedPayload\":\"\(signedPayload)\"}".utf8)
+    func send(body: String, to receiver: NotificationReceiver) async -> SendAttemptResult? {
+        let body = Data(body.utf8)
         let end = ContinuousClock.now + limit
         var address = receiver.address
         var asked: Set<NotificationAddress> = []

@@ -112,7 +112,7 @@ actor NotificationSender: Service {
         _ receiver: NotificationReceiver
     ) async {
         let date = outbox.store.clock.milliseconds
-        if let result = await post.send(notification.signedPayload, to: receiver) {
+        if let result = await post.send(body: notification.body, to: receiver) {
             await record(SendAttempt(date: date, result: result), of: notification, app, outbox)
         }
         busy[app]?.remove(notification.lane)
