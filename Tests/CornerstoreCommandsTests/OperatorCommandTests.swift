@@ -136,6 +136,9 @@ import Testing
             let resent = try await store.run("notification resend \(id) --json").output.object()
             #expect(resent["state"] as? String == "waiting" && resent["notificationUUID"] as? String == id)
             #expect(await store.run("notification show nothing").status == 1)
+            let old = try await store.run("notification url set http://127.0.0.1:1/a --v1 --json").output.object()
+            #expect(old["version"] as? Int == 1)
+            #expect(await store.run("notification test").status == 1)
             #expect(await store.run("notification url remove").output == "Removed.\n")
             #expect(await store.run("notification url").output.hasPrefix("No app of sandbox"))
         }

@@ -67,7 +67,7 @@ struct RunningServer {
     /// Runs a test with a server whose files are in `folder`, and stops it. A second time is a restart.
     /// - Parameter console: the base URL of a console beside the store.
     static func with<T: Sendable>(
-        _ folder: URL, signals: [UnixSignal] = [], console: String? = nil,
+        _ folder: URL, signals: [UnixSignal] = [], console: String? = nil, logger: Logger = .quiet,
         _ change: (inout StoreServerConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningServer) async throws -> T
     ) async throws -> T {
@@ -78,7 +78,7 @@ struct RunningServer {
         if !FileManager.default.fileExists(atPath: authority.path) {
             try await SharedAuthority.copy(to: authority)
         }
-        let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
+        let application = try await StoreApplication.open(configuration, now: { Date() }, logger: logger)
         let (ready, tell) = AsyncStream.makeStream(of: Addresses.self)
         return try await withThrowingTaskGroup(of: T?.self) { group in
             group.addTask {
