@@ -48,6 +48,17 @@ public struct ServerAPI: Sendable {
     /// machine's clock.
     public var retryDate: Int64 { Int64(realTime().timeIntervalSince1970 * 1000) + 1_000 }
 
+    /// Counts a request against the app's rate limit.
+    /// - Parameter rateClass: the class of the request; nil for one that Apple does not limit.
+    /// - Returns: nil when the app may make the request; otherwise when its hour is over: Apple's `Retry-After`, in
+    ///   milliseconds since 1970 by the machine's clock.
+    public func retryDate(counting rateClass: RateClass?, of bundleID: BundleID) -> Int64? {
+        guard let rateClass,
+            let date = store.rateLimits.take(rateClass, of: bundleID, at: realTime().timeIntervalSince1970)
+        else { return nil }
+        return Int64((date * 1_000).rounded(.up))
+    }
+
     // MARK: Transactions
 
     /// Answers `GET /inApps/v1/transactions/{transactionId}`.
