@@ -38,6 +38,8 @@ public final class Store: Sendable {
     let policy: RenewalPolicy
     /// The rate limits of the App Store Server API.
     let rateLimits: RateLimits
+    /// The versions of apps that customers have and that the database has already.
+    let versions = RecentValues<CustomerKey, String>(capacity: 4_096)
     let schedule = RenewalSchedule()
     let keptAnswers = KeptAnswers()
 

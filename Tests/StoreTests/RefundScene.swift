@@ -83,7 +83,7 @@ struct RefundScene {
                 let payload = try object(try SignedPayload.parse(Array(notification.signedPayload.utf8)).payload)
                 if notification.type == type { found.append(try #require(payload["data"] as? [String: Any])) }
                 try await outbox.record(
-                    SendAttempt(date: store.clock.milliseconds, result: .success), of: notification.number)
+                    SendAttempt(date: store.clock.milliseconds, result: .success), of: notification)
             }
         }
     }

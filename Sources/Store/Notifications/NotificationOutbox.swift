@@ -10,6 +10,8 @@ public struct OutgoingNotification: Sendable, Equatable {
     public let lane: Int64
     /// Apple's `notificationType`.
     public let type: String
+    /// How often the operator had ordered it to be sent again.
+    let resends: Int64
     /// The signed payload.
     public let signedPayload: String
 }
@@ -71,7 +73,8 @@ public struct NotificationOutbox: Sendable {
             guard let payload else { continue }
             outgoing.append(
                 OutgoingNotification(
-                    number: notification.number, lane: due.lane, type: notification.type, signedPayload: payload))
+                    number: notification.number, lane: due.lane, type: notification.type, resends: due.resends,
+                    signedPayload: payload))
         }
         if !signed.isEmpty {
             try await store.database.write { [signed] connection in
@@ -86,10 +89,12 @@ public struct NotificationOutbox: Sendable {
     /// - Returns: what becomes of the notification; nil when it did not wait.
     /// - Throws: ``DatabaseError``.
     @discardableResult
-    public func record(_ attempt: SendAttempt, of number: Int64) async throws -> ServerNotification.State? {
+    public func record(
+        _ attempt: SendAttempt, of notification: OutgoingNotification
+    ) async throws -> ServerNotification.State? {
         let pauses = SendAttempt.pauses(in: store.environment)
         return try await store.database.write {
-            try Notifications.record(attempt, of: number, pauses: pauses, $0)
+            try Notifications.record(attempt, of: notification, pauses: pauses, $0)
         }
     }
 
@@ -150,7 +155,8 @@ public struct NotificationOutbox: Sendable {
         return found
     }
 
-    /// Sends a notification again, whatever became of it, with the same payload and with all retries.
+    /// Sends a notification again, whatever became of it, with the same payload and with all retries. An attempt that
+    /// is being made does not count for it.
     /// - Throws: ``StoreError`` `not_found`; ``DatabaseError``.
     public func resend(_ id: String) async throws -> ServerNotification {
         let id = try await notification(id).notificationID

@@ -27,9 +27,8 @@ enum OneTimeNews: String, Sendable {
         _ connection: Connection
     ) throws {
         guard transaction.kind != .autoRenewableSubscription, recorder.notifies(transaction.bundleID) else { return }
-        let customer = try Transactions.first(of: transaction.accountID, in: transaction.bundleID, connection)
-        var content = NotificationContent(
-            rawValue, transaction, at: date, customer.map { AppTransactionID($0) }, recorder.environment)
+        let customer = try AppCustomers.find(transaction.accountID, in: transaction.bundleID, connection)
+        var content = NotificationContent(rawValue, transaction, at: date, customer, recorder.environment)
         content.consumptionReason = reason?.rawValue
         try Notifications.add(content, as: recorder.next(), connection)
     }
