@@ -270,6 +270,22 @@ struct ServerAPIPurchaseTests {
         }
     }
 
+    /// Apple: the reason of a member's transaction is that of the purchaser's refund, and 0 without a refund.
+    @Test(arguments: Backend.available)
+    func aRefundRevokesWhatAFamilySharesForItsReason(_ backend: Backend) async throws {
+        try await backend.withHousehold { home async throws in
+            let api = try await TestAPI(home.test)
+            for product in ["hats", "gym.monthly"] as [ProductID] {
+                let bought = try await home.test.buy(product, by: home.anna)
+                let share = try #require(try await home.ledger(home.ben).last { $0.productID == product })
+                _ = try await home.store.refund(bought.transactionID, reason: .app)
+                let payload = try await api.transaction(share.transactionID.description)
+                #expect(payload["revocationType"] as? String == "FAMILY_REVOKE", "\(product)")
+                #expect(payload["revocationReason"] as? Int == 1, "\(product)")
+            }
+        }
+    }
+
     @Test(arguments: Backend.available) func whatAFamilySharesIsNobodysOrder(_ backend: Backend) async throws {
         try await backend.withHousehold { home async throws in
             let api = try await TestAPI(home.test)
