@@ -37,7 +37,7 @@ public final class Store: Sendable {
     /// How this environment renews subscriptions.
     let policy: RenewalPolicy
     /// The rate limits of the App Store Server API.
-    let rateLimits: RateLimits
+    let rateLimits: APIRateLimits
     /// The versions of apps that customers have and that the database has already.
     let versions = RecentValues<CustomerKey, String>(capacity: 4_096)
     let schedule = RenewalSchedule()
@@ -47,7 +47,7 @@ public final class Store: Sendable {
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,
         catalog: CurrentCatalog, content: ContentLibrary?, changes: Changes, payments: SandboxPaymentProcessor,
         processor: any PaymentProcessor, ids: TransactionIDs,
-        issuer: ReceiptIssuer, verifier: ReceiptVerifier, policy: RenewalPolicy, rateLimits: RateLimits
+        issuer: ReceiptIssuer, verifier: ReceiptVerifier, policy: RenewalPolicy, rateLimits: APIRateLimits
     ) {
         self.environment = environment
         self.database = database
@@ -105,7 +105,7 @@ public final class Store: Sendable {
         let payments = try await SandboxPaymentProcessor.open(database) {
             changes.record(ChangeTopic(.faults, environment))
         }
-        let rateLimits = try await RateLimits.open(database)
+        let rateLimits = try await APIRateLimits.open(database)
         return Store(
             environment: environment, database: database,
             accounts: Accounts(database: database, cost: passwordCost) {

@@ -39,7 +39,8 @@ private struct AppServer {
             try JSONSerialization.data(withJSONObject: head), try JSONSerialization.data(withJSONObject: claims),
         ]
         let input = parts.map(Self.base64URL).joined(separator: ".")
-        let signer = isGood ? try P256.Signing.PrivateKey(pemRepresentation: key.privateKey) : P256.Signing.PrivateKey()
+        let signer =
+            try isGood ? P256.Signing.PrivateKey(pemRepresentation: key.privateKey) : P256.Signing.PrivateKey()
         let signature = try signer.signature(for: SHA256.hash(data: Data(input.utf8)))
         return "Bearer \(input).\(Self.base64URL(signature.rawRepresentation))"
     }

@@ -53,7 +53,7 @@ import Testing
             #expect(limits.take(.extend, of: Self.app, at: 0) == nil)
             for (wrong, app, code) in [
                 ([:], Self.app, .invalidRequest), ([.order: 0], Self.app, .invalidRequest),
-                ([.order: RateLimits.most + 1], Self.app, .invalidRequest),
+                ([.order: APIRateLimits.most + 1], Self.app, .invalidRequest),
                 ([.order: 1], "com.example.none", .unknownApp),
             ] as [([RateClass: Int64], BundleID, WireError.Code)] {
                 #expect(try await refusal { try await test.store.setRateLimits(wrong, of: app) } == code)

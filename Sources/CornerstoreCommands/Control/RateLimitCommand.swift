@@ -96,8 +96,8 @@ struct RateLimitCommand: AsyncParsableCommand {
                 let known = RateClass.allCases.map(\.rawValue).joined(separator: ", ")
                 throw ValidationError("Unknown class “\(Style.printable(rateClass))”. The classes are \(known).")
             }
-            guard (1...Int(RateLimits.most)).contains(requests) else {
-                throw ValidationError("The number of requests must be from 1 to \(RateLimits.most).")
+            guard (1...Int(APIRateLimits.most)).contains(requests) else {
+                throw ValidationError("The number of requests must be from 1 to \(APIRateLimits.most).")
             }
         }
 

@@ -50,7 +50,7 @@ public enum RateClass: String, Sendable, CaseIterable {
 ///
 /// An app's hour begins with its first request of a class, and ends the same for all requests of the hour. A token
 /// bucket would admit up to twice the number in an hour, and would say to try again after a moment.
-public final class RateLimits: Sendable {
+public final class APIRateLimits: Sendable {
     /// The most requests in an hour that a rule can allow.
     public static let most: Int64 = 1_000_000_000
     /// The time in which requests are counted, in seconds.
@@ -78,8 +78,8 @@ public final class RateLimits: Sendable {
 
     /// Reads the rules from the database.
     /// - Throws: ``DatabaseError``.
-    static func open(_ database: Database) async throws -> RateLimits {
-        RateLimits(database, try await database.read { try load($0) })
+    static func open(_ database: Database) async throws -> APIRateLimits {
+        APIRateLimits(database, try await database.read { try load($0) })
     }
 
     /// The requests in an hour that each app with a rule may make, by class. A class that is missing is not limited.
@@ -146,7 +146,7 @@ extension Store {
     public var rateLimitsOfApps: [BundleID: [RateClass: Int64]] { rateLimits.all }
 
     /// Limits the requests of an app to the App Store Server API. The counters of the app begin anew.
-    /// - Parameter limits: the requests in an hour, 1 to ``RateLimits/most``, by class. The numbers of other classes
+    /// - Parameter limits: the requests in an hour, 1 to ``APIRateLimits/most``, by class. The numbers of other classes
     ///   stay as they are.
     /// - Returns: the numbers of all classes that are limited now.
     /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`; ``DatabaseError``.
@@ -154,8 +154,8 @@ extension Store {
         _ limits: [RateClass: Int64], of bundleID: BundleID
     ) async throws -> [RateClass: Int64] {
         try checkIsKnown(bundleID)
-        guard !limits.isEmpty, limits.values.allSatisfy({ (1...RateLimits.most).contains($0) }) else {
-            throw StoreError(.invalidRequest, "A rate limit must be 1 to \(RateLimits.most) requests in an hour.")
+        guard !limits.isEmpty, limits.values.allSatisfy({ (1...APIRateLimits.most).contains($0) }) else {
+            throw StoreError(.invalidRequest, "A rate limit must be 1 to \(APIRateLimits.most) requests in an hour.")
         }
         try await rateLimits.set(limits, of: bundleID)
         return rateLimits.all[bundleID] ?? [:]
