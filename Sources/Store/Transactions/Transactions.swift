@@ -490,11 +490,7 @@ enum Transactions {
             """
             UPDATE transactions SET revoked_at = $2, revocation_reason = $3, changed = $4
             WHERE shared_from = $1 AND revoked_at IS NULL RETURNING \(Transaction.columns)
-            """,
-            [
-                source.transactionID.rawValue, date, source.revocationReason ?? RevocationReason.other.rawValue,
-                recorder.next().rawValue,
-            ]
+            """, [source.transactionID.rawValue, date, source.revocationReason ?? 0, recorder.next().rawValue]
         ).map { try Transaction($0) }
     }
 
