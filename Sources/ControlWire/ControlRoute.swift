@@ -235,6 +235,8 @@ public enum ControlRoute: Sendable, Hashable {
     case notifications(NotificationRoute)
     /// Customers' requests for refunds.
     case refundRequests(RefundRequestRoute)
+    /// The rate limits of the App Store Server API.
+    case rateLimits(RateLimitRoute)
 
     /// A payment sheet.
     case sheet(SheetRoute)
@@ -505,6 +507,7 @@ public enum ControlRoute: Sendable, Hashable {
         case .managed(let route): Line(route.method, route.template)
         case .notifications(let route): Line(route.method, route.template)
         case .refundRequests(let route): Line(route.method, route.template)
+        case .rateLimits(let route): Line(route.method, route.template)
         case .sheet(let route): Line(route.method, route.template)
         }
     }
@@ -529,6 +532,7 @@ public enum ControlRoute: Sendable, Hashable {
         if case .managed(let route) = self { return route.path }
         if case .notifications(let route) = self { return route.path }
         if case .refundRequests(let route) = self { return route.path }
+        if case .rateLimits(let route) = self { return route.path }
         if case .sheet(let route) = self { return route.path }
         let line = line
         let path = line.values.reduce(line.template) { path, value in
@@ -574,6 +578,6 @@ public enum ControlRoute: Sendable, Hashable {
 
     private static let fromOtherTables: [ControlRoute] =
         ManagedRoute.all.map { .managed($0) } + NotificationRoute.all.map { .notifications($0) }
-        + RefundRequestRoute.all.map { .refundRequests($0) }
+        + RefundRequestRoute.all.map { .refundRequests($0) } + RateLimitRoute.all.map { .rateLimits($0) }
         + [SheetRoute.post, .outcome("", wait: nil), .page(""), .answer(""), .asset("")].map { .sheet($0) }
 }

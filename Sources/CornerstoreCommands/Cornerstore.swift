@@ -38,7 +38,8 @@ public struct Cornerstore: AsyncParsableCommand {
                     KeyCommand.self, NotificationCommand.self, OfferCodeCommand.self, PartnerCommand.self,
                     PaymentRuleCommand.self,
                     PriceIncreaseCommand.self, ProductCommand.self, PromoteCommand.self, PromotionCommand.self,
-                    PurchaseCommand.self, RefundRequestCommand.self, ReviewCommand.self, SearchCommand.self,
+                    PurchaseCommand.self, RateLimitCommand.self, RefundRequestCommand.self, ReviewCommand.self,
+                    SearchCommand.self,
                     ServerCommand.self, SubscriptionCommand.self, TransactionCommand.self,
                 ]),
             CommandGroup(

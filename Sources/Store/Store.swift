@@ -36,6 +36,10 @@ public final class Store: Sendable {
     let verifier: ReceiptVerifier
     /// How this environment renews subscriptions.
     let policy: RenewalPolicy
+    /// The rate limits of the App Store Server API.
+    let rateLimits: APIRateLimits
+    /// The versions of apps that customers have and that the database has already.
+    let versions = RecentValues<CustomerKey, String>(capacity: 4_096)
     let schedule = RenewalSchedule()
     let keptAnswers = KeptAnswers()
 
@@ -43,7 +47,7 @@ public final class Store: Sendable {
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,
         catalog: CurrentCatalog, content: ContentLibrary?, changes: Changes, payments: SandboxPaymentProcessor,
         processor: any PaymentProcessor, ids: TransactionIDs,
-        issuer: ReceiptIssuer, verifier: ReceiptVerifier, policy: RenewalPolicy
+        issuer: ReceiptIssuer, verifier: ReceiptVerifier, policy: RenewalPolicy, rateLimits: APIRateLimits
     ) {
         self.environment = environment
         self.database = database
@@ -61,6 +65,7 @@ public final class Store: Sendable {
         self.issuer = issuer
         self.verifier = verifier
         self.policy = policy
+        self.rateLimits = rateLimits
         faults = Faults(
             now: { clock.milliseconds }, changed: { changes.record(ChangeTopic(.faults, environment)) })
     }
@@ -100,6 +105,7 @@ public final class Store: Sendable {
         let payments = try await SandboxPaymentProcessor.open(database) {
             changes.record(ChangeTopic(.faults, environment))
         }
+        let rateLimits = try await APIRateLimits.open(database)
         return Store(
             environment: environment, database: database,
             accounts: Accounts(database: database, cost: passwordCost) {
@@ -109,7 +115,7 @@ public final class Store: Sendable {
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
             issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier,
-            policy: policy ?? .usual(environment))
+            policy: policy ?? .usual(environment), rateLimits: rateLimits)
     }
 
     /// Changes the clock and saves its setting, so that a restart keeps it. Returns when everything that is due for

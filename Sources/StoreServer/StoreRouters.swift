@@ -29,8 +29,9 @@ public enum StoreRouters {
         ).addRoutes(to: router)
         VerifyReceiptController(store: store, requests: requests).addRoutes(to: router)
         ContentController(store: store, patience: patience).addRoutes(to: router)
-        ServerAPIController(api: serverAPI, environment: store.environment, requests: requests).addRoutes(to: router)
         ocsp.addRoutes(to: router)
+        // Its middleware answers for addresses that nobody serves, too.
+        ServerAPIController(api: serverAPI, environment: store.environment, requests: requests).addRoutes(to: router)
         return router
     }
 
@@ -117,6 +118,7 @@ public enum StoreRouters {
         keys.addRoutes(to: router)
         notifications.addRoutes(to: router)
         RefundRequestController(stores: byEnvironment).addRoutes(to: router)
+        RateLimitController(stores: byEnvironment).addRoutes(to: router)
         if let desk { ContentControlController(desk: desk, patience: patience).addRoutes(to: router) }
         SheetController(board: operatorDesk.sheets, catalog: catalog).addRoutes(to: router)
         OperatorController(apps: apps, catalog: catalog, desk: operatorDesk).addRoutes(to: router)

@@ -144,6 +144,23 @@ import Testing
         }
     }
 
+    @Test func rateLimitsAreSetShownAndEnded() async throws {
+        try await RunningStore.with { store async throws in
+            #expect(await store.run("rate-limit").output == "Nothing is limited in sandbox.\n")
+            let apples = try await store.run("rate-limit apple --json").output.object()
+            let numbers = try #require(apples["requestsPerHour"] as? [String: Int])
+            #expect(numbers.count == 11 && numbers["history"] == 18_000 && numbers["extendAll"] == 360)
+            #expect(apples["bundleId"] as? String == "com.example.app")
+            #expect(await store.run("rate-limit set order 3 --app com.example.app").status == 0)
+            let shown = await store.run("rate-limit show").output
+            #expect(shown.contains(/order +3\n/) && shown.contains(/history +18000\n/), "\(shown)")
+            #expect(await store.run("rate-limit --environment production").output.hasPrefix("Nothing is limited"))
+            #expect(await store.run("rate-limit apple --app com.example.none").status == 1)
+            #expect(await store.run("rate-limit off").output == "Nothing is limited.\n")
+            #expect(try await store.run("rate-limit --json").output.objects().isEmpty)
+        }
+    }
+
     @Test func theServerIsShown() async throws {
         try await RunningStore.with { store async throws in
             let settings = try await store.run("server settings --json").output.object()

@@ -39,7 +39,8 @@ import Testing
         "merchant adjust ann --currency gold --give 1 --take 1", "merchant notifications --limit 0", "key make",
         "key revoke", "notification list --limit 0", "notification list --limit 201",
         "notification list --state lost", "notification show", "notification resend", "notification url set",
-        "notification test --environment mars",
+        "notification test --environment mars", "rate-limit set", "rate-limit set history", "rate-limit set history 0",
+        "rate-limit set books 1", "rate-limit set history 1000000001", "rate-limit apple --environment mars",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -70,6 +71,7 @@ import Testing
     @Test(arguments: [
         "buy com.example.a", "clock", "fault", "app list", "account list", "purchase", "transaction list",
         "payment-rule", "key", "notification", "notification test", "notification url",
+        "rate-limit", "rate-limit apple", "rate-limit off",
         "clock --control http://127.0.0.1:1", "receipt inspect no-such-file", "serve no-such-file.storekit",
         "catalog check no-such-file", "merchant products load no-such-file", "merchant check --config no-such-file",
         "merchant serve --config no-such-file",
@@ -119,7 +121,8 @@ import Testing
         "product history", "app register", "app checklist", "catalog import", "catalog export",
         "key", "key make", "key list", "key revoke", "notification", "notification list", "notification show",
         "notification resend", "notification test", "notification url", "notification url show",
-        "notification url set", "notification url remove",
+        "notification url set", "notification url remove", "rate-limit", "rate-limit show", "rate-limit apple",
+        "rate-limit set", "rate-limit off",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])

@@ -1,4 +1,5 @@
 import ControlWire
+import Database
 import Foundation
 import Store
 import StoreReceipts
@@ -69,6 +70,7 @@ private struct Received {
     let type: String
     let notificationID: String
     let transactionID: String?
+    let bundleVersion: String?
 
     init(_ request: String) throws {
         let body = try #require(request.range(of: "\r\n\r\n").map { request[$0.upperBound...] })
@@ -78,6 +80,7 @@ private struct Received {
         type = try #require(payload["notificationType"] as? String)
         notificationID = try #require(payload["notificationUUID"] as? String)
         let data = try #require(payload["data"] as? [String: Any])
+        bundleVersion = data["bundleVersion"] as? String
         transactionID =
             try data["signedTransactionInfo"].map { try Self.payload($0)["transactionId"] as? String } ?? nil
     }
@@ -293,6 +296,47 @@ private struct Received {
                 var received = good.requests.makeAsyncIterator()
                 let text = try #require(await received.next())
                 #expect(try Received(text).type == "ONE_TIME_CHARGE")
+            }
+        }
+    }
+
+    @Test func anAppWhoseNotificationsCannotBeReadDelaysNoOther() async throws {
+        try await withServer { server async throws in
+            let receiver = try Receiver(.text(Receiver.ok))
+            let file = server.directory.appendingPathComponent("databases/sandbox.sqlite").path
+            let database = try await Database.open(
+                .sqlite(path: file), migrations: StoreSchema.migrations, logger: .silent)
+            // The sandbox's app comes before production's.
+            try await database.write { connection in
+                try connection.execute(
+                    """
+                    INSERT INTO notifications (number, notification_id, bundle_id, lane, type, date, transaction_id,
+                        state, due_at, attempts, send_log)
+                    VALUES (1, 'broken', $1, 1, 'TEST', 1, 'no number', 'waiting', 0, 0, '')
+                    """, [RunningServer.bundleID.rawValue])
+            }
+            await database.close()
+            try await Self.set(server, receiver.origin)
+            try await Self.set(server, receiver.origin, RunningServer.bundleID, .production)
+            let route = ControlRoute.notifications(.test(.production, bundle: RunningServer.bundleID.rawValue))
+            let sent = try await server.control("POST", route.path).decoded(ControlAPI.Notification.self)
+            #expect(try await receiver.next() == sent.notificationUUID)
+        }
+    }
+
+    @Test func theVersionOfTheAppThatAskedForAReceiptIsSaid() async throws {
+        try await withServer { server async throws in
+            let receiver = try Receiver(.text(Receiver.ok))
+            try await Self.set(server, receiver.origin)
+            let token = try await server.signIn().token
+            var requests = receiver.requests.makeAsyncIterator()
+            for version in [nil, "1.2"] {
+                _ = try await server.device(.purchases, token: token, body: server.purchase("credits5"))
+                let request = try #require(await requests.next())
+                #expect(try Received(request).bundleVersion == version)
+                let receipt = try await server.device(
+                    .appReceipt, token: token, body: RunningServer.receiptRequest)
+                #expect(receipt.status == 200)
             }
         }
     }

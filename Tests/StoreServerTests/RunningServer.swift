@@ -7,6 +7,7 @@ import NIOHTTP1
 import Store
 import StoreReceipts
 import StoreWire
+import Synchronization
 import TestSupport
 import UnixSignals
 
@@ -18,6 +19,17 @@ extension Logger {
         var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .critical
         return logger
+    }
+}
+
+/// A machine's clock that a test moves.
+final class MachineClock: Sendable {
+    private let moved = Mutex(Date())
+
+    /// The time.
+    var now: Date {
+        get { moved.withLock { $0 } }
+        set { moved.withLock { $0 = newValue } }
     }
 }
 
@@ -65,9 +77,12 @@ struct RunningServer {
     }
 
     /// Runs a test with a server whose files are in `folder`, and stops it. A second time is a restart.
-    /// - Parameter console: the base URL of a console beside the store.
+    /// - Parameters:
+    ///   - console: the base URL of a console beside the store.
+    ///   - clock: the machine's clock; nil for the real one.
     static func with<T: Sendable>(
-        _ folder: URL, signals: [UnixSignal] = [], console: String? = nil, logger: Logger = .quiet,
+        _ folder: URL, signals: [UnixSignal] = [], console: String? = nil, clock: MachineClock? = nil,
+        logger: Logger = .quiet,
         _ change: (inout StoreServerConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningServer) async throws -> T
     ) async throws -> T {
@@ -78,7 +93,8 @@ struct RunningServer {
         if !FileManager.default.fileExists(atPath: authority.path) {
             try await SharedAuthority.copy(to: authority)
         }
-        let application = try await StoreApplication.open(configuration, now: { Date() }, logger: logger)
+        let application = try await StoreApplication.open(
+            configuration, now: { clock?.now ?? Date() }, logger: logger)
         let (ready, tell) = AsyncStream.makeStream(of: Addresses.self)
         return try await withThrowingTaskGroup(of: T?.self) { group in
             group.addTask {

@@ -38,7 +38,7 @@ private struct TestOutboxV1 {
         _ result: SendAttemptResult, of notification: OutgoingNotification
     ) async throws -> ServerNotification.State? {
         try await outbox.record(
-            SendAttempt(date: test.store.clock.milliseconds, result: result), of: notification.number)
+            SendAttempt(date: test.store.clock.milliseconds, result: result), of: notification)
     }
 
     /// Sends everything that is due, and gives the bodies in the order of what happened.

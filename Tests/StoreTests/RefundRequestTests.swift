@@ -42,6 +42,7 @@ import Testing
     @Test(arguments: Backend.available) func autoRenewIsOffAfterARequest(_ backend: Backend) async throws {
         try await backend.withHousehold { home async throws in
             let scene = try await Scene(home.test)
+            try await scene.store.setRefundRule(.ask)
             let bought = try await home.test.buy("gym.monthly", by: home.anna)
             let id = bought.transactionID
             let made = try await scene.store.requestRefund(of: id, reason: .unsatisfied)

@@ -12,11 +12,28 @@ import Testing
 
     // MARK: Deadlines
 
+    /// Apple's sandbox approves requests by itself.
+    @Test(arguments: Backend.available, StoreEnvironment.allCases)
+    func withoutARuleOnlyTheSandboxApproves(_ backend: Backend, _ environment: StoreEnvironment) async throws {
+        try await backend.withStore(environment) { test async throws in
+            let (scene, isSandbox) = (try await Scene(test), environment == .sandbox)
+            #expect(try await scene.store.refundRule() == (isSandbox ? .approve : .ask))
+            let id = try await test.buy("credits5", by: test.account()).transactionID
+            let made = try await scene.store.requestRefund(of: id, reason: .other)
+            try await scene.advance(by: made.deadline - scene.store.clock.milliseconds - 1)
+            #expect(try await scene.store.refundRequest(made.requestID).state == .waiting)
+            try await scene.advance(by: 1)
+            #expect(try await scene.store.refundRequest(made.requestID).state == (isSandbox ? .approved : .waiting))
+            #expect(try await scene.transaction(id).revokedAt == (isSandbox ? made.deadline : nil))
+            try await scene.store.setRefundRule(.ask)
+            #expect(try await scene.store.refundRule() == .ask)
+        }
+    }
+
     @Test(arguments: Backend.available) func theRuleDecidesAtTheDeadline(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withRefunds(processor: processor) { scene async throws in
             let account = try await scene.test.account()
-            #expect(try await scene.store.refundRule() == .ask)
             let cases: [(rule: RefundRule, answer: [String: String?]?, state: RefundRequest.State, amount: Int64)] = [
                 (.ask, ["refundPreference": "\"GRANT_FULL\""], .waiting, 0),
                 (.approve, nil, .approved, 990), (.approve, ["refundPreference": "\"DECLINE\""], .approved, 990),

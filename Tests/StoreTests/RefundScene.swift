@@ -83,7 +83,7 @@ struct RefundScene {
                 let payload = try object(try SignedPayload.parse(Array(notification.signedPayload.utf8)).payload)
                 if notification.type == type { found.append(try #require(payload["data"] as? [String: Any])) }
                 try await outbox.record(
-                    SendAttempt(date: store.clock.milliseconds, result: .success), of: notification.number)
+                    SendAttempt(date: store.clock.milliseconds, result: .success), of: notification)
             }
         }
     }
@@ -104,11 +104,14 @@ struct RefundScene {
 }
 
 extension Backend {
-    /// Runs a test with a store whose app receives notifications.
+    /// Runs a test with a store whose app receives notifications, and whose rule is to ask the operator.
     func withRefunds(
         _ environment: StoreEnvironment = .sandbox, processor: (any PaymentProcessor)? = nil,
         _ body: (RefundScene) async throws -> Void
     ) async throws {
-        try await withStore(environment, processor: processor) { try await body(try await RefundScene($0)) }
+        try await withStore(environment, processor: processor) { test async throws in
+            try await test.store.setRefundRule(.ask)
+            try await body(try await RefundScene(test))
+        }
     }
 }

@@ -143,6 +143,14 @@ struct ServerAPIPurchaseTests {
             await #expect(throws: APIError.invalidTransactionID) {
                 try await api.api.finish("x", of: TestStore.bundleID)
             }
+            let customer = AppTransactionID(id).description
+            await #expect(throws: APIError.appTransactionNotSupported) {
+                try await api.api.finish(customer, of: TestStore.bundleID)
+            }
+            await #expect(throws: APIError.appTransactionNotSupported) {
+                try await api.api.setAppAccountToken(
+                    customer, Self.body("\"\(Self.token)\""), of: TestStore.bundleID)
+            }
         }
     }
 
@@ -225,6 +233,55 @@ struct ServerAPIPurchaseTests {
             await #expect(throws: APIError.appTransactionNotSupported) { try await api.transaction(id) }
             await #expect(throws: APIError.transactionNotFound) {
                 try await api.history(AppTransactionID(second).description)
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func aCustomersIdentifierSurvivesAClearedHistory(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let api = try await TestAPI(test)
+            let (account, other) = (try await test.account(), try await test.account("other@example.com"))
+            let first = try await test.buy("credits5", by: account).transactionID
+            let id = AppTransactionID(first).description
+            let others = try await test.buy("gym.monthly", by: other).transactionID
+            for _ in 0..<2 {
+                _ = try await test.store.clearHistory(of: account)
+                // The customer is known, and has no purchases.
+                #expect(try await api.history(id).isEmpty)
+                let bought = try await test.buy("gym.monthly", by: account).transactionID
+                #expect(try await api.transaction(bought.description)["appTransactionId"] as? String == id)
+                let status = try #require(try await api.statuses(bought).first)
+                #expect(status.transaction["appTransactionId"] as? String == id)
+                #expect(status.renewal["appTransactionId"] as? String == id)
+                let answer = try api.object(
+                    try await api.api.appTransaction(bought.description, of: TestStore.bundleID))
+                #expect(try api.payload(answer["signedAppTransactionInfo"])["appTransactionId"] as? String == id)
+                #expect(try await api.history(id) == [bought.description])
+                for (wrong, app) in [
+                    (AppTransactionID(bought).description, TestStore.bundleID), (id, "com.example.other"),
+                ] as [(String, BundleID)] {
+                    await #expect(throws: APIError.transactionNotFound) {
+                        try await api.api.history(wrong, [], version: 2, of: app)
+                    }
+                }
+            }
+            #expect(try await api.history(AppTransactionID(others).description) == [others.description])
+        }
+    }
+
+    /// Apple: the reason of a member's transaction is that of the purchaser's refund, and 0 without a refund.
+    @Test(arguments: Backend.available)
+    func aRefundRevokesWhatAFamilySharesForItsReason(_ backend: Backend) async throws {
+        try await backend.withHousehold { home async throws in
+            let api = try await TestAPI(home.test)
+            for product in ["hats", "gym.monthly"] as [ProductID] {
+                let bought = try await home.test.buy(product, by: home.anna)
+                let share = try #require(try await home.ledger(home.ben).last { $0.productID == product })
+                _ = try await home.store.refund(bought.transactionID, reason: .app)
+                let payload = try await api.transaction(share.transactionID.description)
+                #expect(payload["revocationType"] as? String == "FAMILY_REVOKE", "\(product)")
+                #expect(payload["revocationReason"] as? Int == 1, "\(product)")
             }
         }
     }

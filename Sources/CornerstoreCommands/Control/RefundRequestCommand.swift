@@ -205,7 +205,8 @@ struct RefundRequestCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show or set what the store does with requests when their deadlines are over.",
             discussion: """
-                ask waits for the operator. preference does what the app's server prefers, and approves when it \
+                ask waits for the operator, and is production's rule at first; approve is the sandbox's, as Apple's. \
+                preference does what the app's server prefers, and approves when it \
                 prefers nothing. Requests whose deadlines are over already are decided at once.
 
                   cornerstore refund-request rule

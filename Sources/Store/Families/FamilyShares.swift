@@ -286,9 +286,7 @@ enum FamilyShares {
     static func revoke(
         _ source: Transaction, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
-        for transaction in try Transactions.revokeShared(
-            from: source.transactionID, at: date, recorder, connection)
-        {
+        for transaction in try Transactions.revokeShared(from: source, at: date, recorder, connection) {
             try Revocations.insert(transaction, connection)
             try OneTimeNews.revoked.tell(of: transaction, at: date, recorder, connection)
         }

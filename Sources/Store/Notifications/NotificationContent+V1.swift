@@ -40,7 +40,7 @@ extension NotificationContent {
         json.member("notification_type", type)
         json.member("environment", environment == .sandbox ? "Sandbox" : "PROD")
         json.member("bid", bundleID.rawValue)
-        json.member("bvrs", ReceiptIssuer.originalApplicationVersion)
+        json.member("bvrs", bundleVersion ?? ReceiptIssuer.originalApplicationVersion)
         if let originalTransactionID {
             json.member("original_transaction_id", number: originalTransactionID.rawValue)
         }

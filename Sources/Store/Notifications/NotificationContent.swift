@@ -29,6 +29,8 @@ struct NotificationContent: Sendable {
     var renewalInfo: String?
     /// An object with the member `summary`, which stands in place of `data`.
     var summary: String?
+    /// The `CFBundleVersion` of the app with which the customer last asked for a receipt; nil while it is unknown.
+    var bundleVersion: String?
 
     /// A test notification, which says nothing but the app and the environment.
     static func test(_ bundleID: BundleID, at date: Int64) -> NotificationContent {
@@ -58,6 +60,7 @@ struct NotificationContent: Sendable {
             json.beginObject("data")
             if let appID { json.member("appAppleId", number: appID) }
             json.member("bundleId", bundleID.rawValue)
+            if let bundleVersion { json.member("bundleVersion", bundleVersion) }
             json.member("environment", environment.signedName)
             if let transactionInfo {
                 json.member("signedTransactionInfo", try identity.sign(Array(transactionInfo.utf8)))
@@ -79,35 +82,38 @@ extension NotificationContent {
     /// - Parameters:
     ///   - snapshot: the state of the subscription when the news was written.
     ///   - transaction: the transaction of the news; nil for the last period.
-    ///   - customer: the customer in the app; nil to leave it out.
+    ///   - customer: the customer in the app.
     init(
         _ news: SubscriptionNews, of subscription: Subscription, _ snapshot: SubscriptionSnapshot,
-        _ transaction: Transaction?, _ customer: AppTransactionID?, _ environment: StoreEnvironment
+        _ transaction: Transaction?, _ customer: AppCustomer, _ environment: StoreEnvironment
     ) {
+        let id = customer.appTransactionID
         let info =
-            transaction.map { $0.payload(environment, signedDate: news.date, customer) }
-            ?? snapshot.transactionPayload(signedDate: news.date, appTransactionID: customer)
-        let renewal = snapshot.renewalPayload(signedDate: news.date, appTransactionID: customer)
+            transaction.map { $0.payload(environment, signedDate: news.date, id) }
+            ?? snapshot.transactionPayload(signedDate: news.date, appTransactionID: id)
+        let renewal = snapshot.renewalPayload(signedDate: news.date, appTransactionID: id)
         self.init(
             type: news.type.rawValue, subtype: news.subtype?.rawValue, bundleID: subscription.bundleID,
             date: news.date, accountID: subscription.accountID,
             originalTransactionID: subscription.originalTransactionID, transactionID: news.transactionID,
             status: Int64(snapshot.status), consumptionReason: news.consumptionReason?.rawValue,
             transactionInfo: String(decoding: info, as: UTF8.self),
-            renewalInfo: String(decoding: renewal, as: UTF8.self))
+            renewalInfo: String(decoding: renewal, as: UTF8.self), bundleVersion: customer.bundleVersion)
     }
 
     /// What a notification about a transaction without renewals says.
-    /// - Parameter customer: the customer in the app; nil to leave it out.
+    /// - Parameter customer: the customer in the app.
     init(
-        _ type: String, _ transaction: Transaction, at date: Int64, _ customer: AppTransactionID?,
+        _ type: String, _ transaction: Transaction, at date: Int64, _ customer: AppCustomer,
         _ environment: StoreEnvironment
     ) {
         self.init(
             type: type, bundleID: transaction.bundleID, date: date, accountID: transaction.accountID,
             originalTransactionID: transaction.originalTransactionID, transactionID: transaction.transactionID,
             transactionInfo: String(
-                decoding: transaction.payload(environment, signedDate: date, customer), as: UTF8.self))
+                decoding: transaction.payload(environment, signedDate: date, customer.appTransactionID),
+                as: UTF8.self),
+            bundleVersion: customer.bundleVersion)
     }
 }
 

@@ -11,14 +11,17 @@ public struct OutgoingNotification: Sendable, Equatable {
     public let lane: Int64
     /// Apple's `notificationType`, or `notification_type` of version 1.
     public let type: String
+    /// How often the operator had ordered it to be sent again.
+    let resends: Int64
     /// The signed payload; of version 1, the JSON of the body without the app's shared secret.
     public let signedPayload: String
     /// The body of the request, JSON. That of version 1 has the app's shared secret, so it must not be logged.
     public let body: String
 
     /// - Parameter password: the app's shared secret, for version 1; nil or empty to leave it out.
-    init(_ notification: ServerNotification, lane: Int64, payload: String, password: String?) {
-        (number, self.lane, type) = (notification.number, lane, notification.type)
+    init(_ due: Notifications.Due, payload: String, password: String?) {
+        let notification = due.notification
+        (number, lane, type, resends) = (notification.number, due.lane, notification.type, due.resends)
         signedPayload = payload
         switch (notification.version, password) {
         case (.two, _):
@@ -92,7 +95,7 @@ public struct NotificationOutbox: Sendable {
             }
             guard let payload else { continue }
             outgoing.append(
-                OutgoingNotification(notification, lane: due.lane, payload: payload, password: app?.sharedSecret))
+                OutgoingNotification(due, payload: payload, password: app?.sharedSecret))
         }
         if !signed.isEmpty {
             try await store.database.write { [signed] connection in
@@ -126,10 +129,12 @@ public struct NotificationOutbox: Sendable {
     /// - Returns: what becomes of the notification; nil when it did not wait.
     /// - Throws: ``DatabaseError``.
     @discardableResult
-    public func record(_ attempt: SendAttempt, of number: Int64) async throws -> ServerNotification.State? {
+    public func record(
+        _ attempt: SendAttempt, of notification: OutgoingNotification
+    ) async throws -> ServerNotification.State? {
         let environment = store.environment
         return try await store.database.write {
-            try Notifications.record(attempt, of: number, in: environment, $0)
+            try Notifications.record(attempt, of: notification, in: environment, $0)
         }
     }
 
@@ -197,7 +202,8 @@ public struct NotificationOutbox: Sendable {
         return found
     }
 
-    /// Sends a notification again, whatever became of it, with the same payload and with all retries.
+    /// Sends a notification again, whatever became of it, with the same payload and with all retries. An attempt that
+    /// is being made does not count for it.
     /// - Throws: ``StoreError`` `not_found`; ``DatabaseError``.
     public func resend(_ id: String) async throws -> ServerNotification {
         let id = try await notification(id).notificationID

@@ -7,6 +7,8 @@ enum Notifications {
     struct Due: Sendable {
         let notification: ServerNotification
         let lane: Int64
+        /// How often the operator ordered it to be sent again.
+        let resends: Int64
         /// What the payload says; nil when it is made already.
         let content: NotificationContent?
     }
@@ -22,9 +24,9 @@ enum Notifications {
         try connection.execute(
             """
             INSERT INTO notifications (number, notification_id, bundle_id, account_id, lane, type, subtype, date,
-                transaction_id, status, consumption_reason, transaction_info, renewal_info, summary, state, due_at,
-                attempts, send_log, version)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'waiting', 0, 0, '', $15)
+                transaction_id, status, consumption_reason, transaction_info, renewal_info, summary, bundle_version,
+                version, state, due_at, attempts, send_log)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'waiting', 0, 0, '')
             """,
             [
                 .integer(number.rawValue), .text(content.notificationID), .text(content.bundleID.rawValue),
@@ -32,7 +34,8 @@ enum Notifications {
                 .integer((content.originalTransactionID ?? number).rawValue), .text(content.type),
                 SQLValue(content.subtype), .integer(content.date), SQLValue(content.transactionID?.rawValue),
                 SQLValue(content.status), SQLValue(content.consumptionReason), SQLValue(content.transactionInfo),
-                SQLValue(content.renewalInfo), SQLValue(content.summary), .integer(content.version.rawValue),
+                SQLValue(content.renewalInfo), SQLValue(content.summary), SQLValue(content.bundleVersion),
+                .integer(content.version.rawValue),
             ] as [SQLValue])
     }
 
@@ -50,7 +53,8 @@ enum Notifications {
         for lane in lanes { values.append(lane) }
         return try connection.query(
             """
-            SELECT \(columns), account_id, status, consumption_reason, transaction_info, renewal_info, summary
+            SELECT \(columns), account_id, status, consumption_reason, transaction_info, renewal_info, summary,
+                bundle_version, resends
             FROM notifications
             WHERE bundle_id = $1 AND state = 'waiting' AND due_at <= $2 \(others)
                 AND (attempts > 0 OR NOT EXISTS (
@@ -62,7 +66,7 @@ enum Notifications {
         ).map { row in
             let notification = try ServerNotification(row)
             return Due(
-                notification: notification, lane: try row.int64(3),
+                notification: notification, lane: try row.int64(3), resends: try row.int64(21),
                 content: notification.signedPayload == nil ? try NotificationContent(row, notification) : nil)
         }
     }
@@ -76,19 +80,31 @@ enum Notifications {
             """, [number, payload])
     }
 
-    /// Records an attempt, and when the next one is due.
+    /// Records an attempt, and when the next one is due. When the operator has ordered the notification to be sent
+    /// again since the attempt began, that is still to be done, whatever became of the attempt.
     /// - Returns: the new state; nil when the notification does not wait any longer.
     static func record(
-        _ attempt: SendAttempt, of number: Int64, in environment: StoreEnvironment, _ connection: Connection
+        _ attempt: SendAttempt, of sent: OutgoingNotification, in environment: StoreEnvironment,
+        _ connection: Connection
     ) throws -> ServerNotification.State? {
+        let number = sent.number
         guard
             let row = try connection.queryOne(
-                "SELECT attempts, send_log, version FROM notifications WHERE number = $1 AND state = 'waiting'",
+                """
+                SELECT attempts, send_log, resends, version FROM notifications
+                WHERE number = $1 AND state = 'waiting'
+                """,
                 [number])
         else { return nil }
-        let pauses = SendAttempt.pauses(in: environment, try NotificationVersion(row, column: 2))
+        let pauses = SendAttempt.pauses(in: environment, try NotificationVersion(row, column: 3))
         let count = try row.int(0)
         let attempts = (SendAttempt.read(try row.string(1)) + [attempt]).suffix(SendAttempt.most)
+        guard try row.int64(2) == sent.resends else {
+            try connection.execute(
+                "UPDATE notifications SET send_log = $2, tried = (version = 2) WHERE number = $1",
+                [number, SendAttempt.log(Array(attempts))])
+            return .waiting
+        }
         var state = ServerNotification.State.waiting
         var due: Int64 = 0
         if attempt.result == .success {
@@ -100,7 +116,8 @@ enum Notifications {
         }
         try connection.execute(
             """
-            UPDATE notifications SET state = $2, due_at = $3, attempts = $4, send_log = $5 WHERE number = $1
+            UPDATE notifications SET state = $2, due_at = $3, attempts = $4, send_log = $5, tried = (version = 2)
+            WHERE number = $1
             """, [number, state.rawValue, due, count + 1, SendAttempt.log(Array(attempts))])
         return state
     }
@@ -110,8 +127,8 @@ enum Notifications {
     static func resend(_ id: String, _ connection: Connection) throws -> ServerNotification? {
         try connection.queryOne(
             """
-            UPDATE notifications SET state = 'waiting', due_at = 0, attempts = 0 WHERE notification_id = $1
-            RETURNING \(columns)
+            UPDATE notifications SET state = 'waiting', due_at = 0, attempts = 0, resends = resends + 1
+            WHERE notification_id = $1 RETURNING \(columns)
             """, [id]
         ).map { try ServerNotification($0) }
     }
@@ -124,32 +141,49 @@ enum Notifications {
             .map { try ServerNotification($0) }
     }
 
-    /// The notifications of version 2 that the store has tried to send an app's server, in the order of their dates.
-    /// - Parameter place: the last one of the page before; nil for the first page.
+    /// A page of the notifications of version 2 that the store has tried to send an app's server, in the order of their dates. Indexes
+    /// find them, so that no payload is read but those of the page.
+    /// - Parameters:
+    ///   - place: the place at which the page before ended; nil for the first page.
+    ///   - limit: the most notifications on the page.
+    ///   - most: the most rows that the page looks at.
+    /// - Returns: the rows, and the place after which others can follow; nil at the end.
     static func history(
-        _ query: NotificationQuery, after place: NotificationPlace?, limit: Int, _ connection: Connection
-    ) throws -> [ServerNotification] {
-        var conditions = ""
+        _ query: NotificationQuery, after place: NotificationPlace?, limit: Int,
+        lookingAt most: Int = NotificationFilter.mostLooked, _ connection: Connection
+    ) throws -> (rows: [ServerNotification], next: NotificationPlace?) {
+        var conditions = "bundle_id = $1 AND date < $2 AND (date, number) > ($3, $4)"
         var values: [any SQLConvertible] = [
-            query.bundleID.rawValue, query.end, place?.date ?? query.start - 1, place?.number ?? .max, limit,
+            query.bundleID.rawValue, query.end, place?.date ?? query.start - 1, place?.number ?? .max,
         ]
-        let filters = [
-            ("account_id", query.accountID?.rawValue), ("type", query.type), ("subtype", query.subtype),
-        ]
-        for (column, value) in filters {
-            guard let value else { continue }
+        func add(_ condition: String, _ value: any SQLConvertible) {
             values.append(value)
-            conditions += "AND \(column) = $\(values.count) "
+            conditions += " AND \(condition) $\(values.count)"
         }
-        if query.onlyFailures { conditions += "AND state <> 'delivered'" }
-        return try connection.query(
+        if let customer = query.accountID { add("account_id =", customer.rawValue) }
+        let last = try connection.queryOne(
             """
-            SELECT \(columns) FROM notifications
-            WHERE bundle_id = $1 AND date < $2 AND (date, number) > ($3, $4) AND version = 2
-                AND send_log <> '' \(conditions)
-            ORDER BY date, number LIMIT $5
-            """, values
-        ).map { try ServerNotification($0) }
+            SELECT date, number FROM notifications WHERE \(conditions)
+            ORDER BY date, number LIMIT 1 OFFSET $\(values.count + 1)
+            """, values + [most - 1]
+        ).map { NotificationPlace(date: try $0.int64(0), number: try $0.int64(1)) }
+        if let last {
+            values.append(last.date)
+            add("(date, number) <= ($\(values.count),", last.number)
+            conditions += ")"
+        }
+        if let type = query.type { add("type =", type) }
+        if let subtype = query.subtype { add("subtype =", subtype) }
+        if query.onlyFailures { conditions += " AND state <> 'delivered'" }
+        let rows = try connection.query(
+            """
+            SELECT \(columns) FROM notifications WHERE number IN (
+                SELECT number FROM notifications WHERE \(conditions) AND tried = TRUE
+                ORDER BY date, number LIMIT $\(values.count + 1))
+            """, values + [limit + 1]
+        ).map { try ServerNotification($0) }.sorted { ($0.date, $0.number) < ($1.date, $1.number) }
+        let shown = Array(rows.prefix(limit))
+        return (shown, rows.count > limit ? shown.last.map { NotificationPlace($0) } : last)
     }
 
     /// The notifications that the operator asks for, newest first, and the number before which others begin; nil at the
@@ -227,7 +261,7 @@ extension NotificationContent {
             originalTransactionID: notification.originalTransactionID, transactionID: notification.transactionID,
             status: try row.optionalInt64(15), consumptionReason: try row.optionalString(16),
             transactionInfo: try row.optionalString(17), renewalInfo: try row.optionalString(18),
-            summary: try row.optionalString(19))
+            summary: try row.optionalString(19), bundleVersion: try row.optionalString(20))
     }
 }
 

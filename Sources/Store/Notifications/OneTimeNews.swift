@@ -29,9 +29,8 @@ enum OneTimeNews: String, Sendable {
         guard transaction.kind != .autoRenewableSubscription,
             let version = recorder.notificationVersion(of: transaction.bundleID)
         else { return }
-        let customer = try Transactions.first(of: transaction.accountID, in: transaction.bundleID, connection)
-        var content = NotificationContent(
-            rawValue, transaction, at: date, customer.map { AppTransactionID($0) }, recorder.environment)
+        let customer = try AppCustomers.find(transaction.accountID, in: transaction.bundleID, connection)
+        var content = NotificationContent(rawValue, transaction, at: date, customer, recorder.environment)
         content.consumptionReason = reason?.rawValue
         guard version == .one else { return try Notifications.add(content, as: recorder.next(), connection) }
         let event = NotificationEvent(

@@ -32,6 +32,7 @@ extension Store {
         let accountID = account.accountID
         let (now, recorder) = (clock.milliseconds, recorder)
         let (items, requests) = try await database.write { connection in
+            try AppCustomers.keepIdentifiers(of: accountID, connection)
             try FamilyShares.clear(of: accountID, at: now, recorder, connection)
             try Ownership.delete(of: accountID, connection)
             try RestoredTransactions.delete(of: accountID, connection)

@@ -45,8 +45,8 @@ enum RefundRequests {
     }
 
     /// When the store has to decide the next request by its rule; nil when it has none to decide.
-    static func nextDate(_ connection: Connection) throws -> Int64? {
-        guard try RefundRules.current(connection).rule != .ask else { return nil }
+    static func nextDate(in environment: StoreEnvironment, _ connection: Connection) throws -> Int64? {
+        guard try RefundRules.current(in: environment, connection).rule != .ask else { return nil }
         return try connection.queryOne("SELECT min(deadline) FROM refund_requests WHERE state = 'waiting'", [])?
             .optionalInt64(0)
     }

@@ -1,4 +1,5 @@
 import Database
+import StoreWire
 
 /// What the store does with a request for a refund when its deadline is over. The raw values are those of the database
 /// and of the control port.
@@ -11,6 +12,9 @@ public enum RefundRule: String, Sendable, CaseIterable {
     case decline
     /// The store does what the app's server prefers, and refunds the whole payment when it prefers nothing.
     case preference
+
+    /// The rule until the operator sets one. Apple's sandbox approves requests by itself.
+    static func usual(in environment: StoreEnvironment) -> RefundRule { environment == .sandbox ? .approve : .ask }
 
     /// The decision on a request; nil when it waits.
     func decision(on request: RefundRequest) -> RefundDecision? {
@@ -30,10 +34,12 @@ public enum RefundRule: String, Sendable, CaseIterable {
 
 /// The table `refund_rule`: the store's rule, from when the operator first sets one.
 enum RefundRules {
-    /// The rule, and when it was set, in milliseconds since 1970.
-    static func current(_ connection: Connection) throws -> (rule: RefundRule, setAt: Int64) {
+    /// The rule of an environment's store, and when it was set, in milliseconds since 1970; 0 for the usual one.
+    static func current(
+        in environment: StoreEnvironment, _ connection: Connection
+    ) throws -> (rule: RefundRule, setAt: Int64) {
         guard let row = try connection.queryOne("SELECT rule, set_at FROM refund_rule WHERE id = 1", []) else {
-            return (.ask, 0)
+            return (.usual(in: environment), 0)
         }
         guard let rule = RefundRule(rawValue: try row.string(0)) else {
             throw StoreError(.internalError, "There is a rule for refunds that this program does not know.")

@@ -132,7 +132,7 @@ extension Store {
     /// The rule by which the store decides requests when their deadlines are over.
     /// - Throws: ``DatabaseError``.
     public func refundRule() async throws -> RefundRule {
-        try await database.read { try RefundRules.current($0).rule }
+        try await database.read { [environment] in try RefundRules.current(in: environment, $0).rule }
     }
 
     /// Sets the rule by which the store decides requests when their deadlines are over. Returns when the requests whose
@@ -158,8 +158,8 @@ extension Store {
     func decideDueRefunds() async throws {
         while true {
             let now = clock.milliseconds
-            let due = try await database.read { connection -> (RefundRequest, RefundDecision, Int64)? in
-                let (rule, setAt) = try RefundRules.current(connection)
+            let due = try await database.read { [environment] connection -> (RefundRequest, RefundDecision, Int64)? in
+                let (rule, setAt) = try RefundRules.current(in: environment, connection)
                 guard rule != .ask, let request = try RefundRequests.due(at: now, connection),
                     let decision = rule.decision(on: request)
                 else { return nil }

@@ -137,6 +137,8 @@ public enum StoreSchema {
         extensions,
         refundRequests,
         notificationVersions,
+        customersOfApps,
+        rateLimits,
     ]
 }
 

@@ -25,7 +25,6 @@ public struct APIError: Error, Sendable, Equatable {
 
     /// The request cannot be read.
     public static let badRequest = APIError(4_000_000, "Bad request.")
-    static let invalidAppIdentifier = APIError(4_000_002, "Invalid request app identifier.")
     static let invalidRevision = APIError(4_000_005, "Invalid request revision.")
     static let invalidTransactionID = APIError(4_000_006, "Invalid transaction id.")
     static let invalidStartDate = invalid(
@@ -41,7 +40,8 @@ public struct APIError: Error, Sendable, Equatable {
     static let invalidRevoked = invalid(30, "The revoked parameter is invalid.")
     static let invalidStatus = invalid(31, "The status parameter is invalid.")
     static let transactionNotFound = APIError(4_040_010, "Transaction id not found.")
-    static let rateLimitExceeded = APIError(4_290_000, "Rate limit exceeded.")
+    /// The app has made too many requests.
+    public static let rateLimitExceeded = APIError(4_290_000, "Rate limit exceeded.")
     /// The store failed to answer.
     public static let unknown = APIError(5_000_000, "An unknown error occurred.")
     /// The store cannot answer now.

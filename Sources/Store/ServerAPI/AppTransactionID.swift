@@ -2,7 +2,8 @@ import StoreWire
 
 /// The identifier of a customer's app transaction: one for each customer and app, with 18 digits beginning with 7.
 ///
-/// It is made of the customer's first transaction in the app, so it needs no table of its own.
+/// It is made of the customer's first transaction in the app. When a tester's history is cleared, ``AppCustomers`` keep
+/// that transaction's identifier, so that the customer's stays the same.
 struct AppTransactionID: Sendable, Equatable, CustomStringConvertible {
     /// The customer's first transaction in the app.
     let first: TransactionID

@@ -75,6 +75,8 @@ struct NotificationPlace: Sendable, Equatable {
     /// Its number.
     let number: Int64
 
+    init(date: Int64, number: Int64) { (self.date, self.number) = (date, number) }
+
     init(_ notification: ServerNotification) { (date, number) = (notification.date, notification.number) }
 
     /// Reads a token that ``text(for:secret:)`` wrote for the same query.

@@ -11,7 +11,6 @@ extension ServerAPI {
     ///   - version: 1, which is for consumables and auto-renewable subscriptions, or 2, which is for all products.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func consumption(_ id: String, _ body: [UInt8], version: Int, of bundleID: BundleID) async throws {
-        guard AppTransactionID(id) == nil else { throw APIError.appTransactionNotSupported }
         let answer = try ConsumptionAnswer(body, version: version)
         let transaction = try await found(id, of: bundleID)
         guard transaction.sharedFrom == nil else { throw APIError.familyShared }

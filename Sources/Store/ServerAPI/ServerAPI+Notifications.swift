@@ -8,7 +8,8 @@ extension ServerAPI {
     private var outbox: NotificationOutbox { NotificationOutbox(store, identity: currentIdentity) }
 
     /// Answers `POST /inApps/v1/notifications/history`: the notifications of a time that the store tried to send,
-    /// oldest first, 20 on a page, with their payloads as they were first signed.
+    /// oldest first, 20 on a page, with their payloads as they were first signed. A page looks at a bounded number of
+    /// notifications: when filters leave out most of them, it can be short or empty while `hasMore` is true.
     /// - Parameters:
     ///   - body: Apple's `NotificationHistoryRequest`, the same for each page.
     ///   - paginationToken: the token of the page before; nil for the first page.
@@ -17,26 +18,23 @@ extension ServerAPI {
         _ body: [UInt8], paginationToken: String?, of bundleID: BundleID
     ) async throws -> [UInt8] {
         var query = try NotificationQuery(body, of: bundleID, at: store.clock.milliseconds)
-        if let id = query.transactionID { query.accountID = try await customer(id, of: bundleID).accountID }
+        if let id = query.transactionID { query.accountID = try await customer(id, of: bundleID) }
         let secret = secret(of: bundleID)
         let place = try paginationToken.map { [query] in try NotificationPlace($0, for: query, secret: secret) }
-        let rows = try await store.database.read { [query] connection in
-            try Notifications.history(query, after: place, limit: Self.page + 1, connection)
+        let page = try await store.database.read { [query] connection in
+            try Notifications.history(query, after: place, limit: Self.page, connection)
         }
-        let shown = rows.prefix(Self.page)
-        var json = JSONBytes(capacity: 1_024 + shown.count * 16_384)
+        var json = JSONBytes(capacity: 1_024 + page.rows.count * 16_384)
         json.beginObject()
         json.beginArray("notificationHistory")
-        for notification in shown {
+        for notification in page.rows {
             json.beginObject()
             Self.write(notification, to: &json)
             json.endObject()
         }
         json.endArray()
-        json.member("hasMore", rows.count > shown.count)
-        if rows.count > shown.count, let last = shown.last {
-            json.member("paginationToken", NotificationPlace(last).text(for: query, secret: secret))
-        }
+        json.member("hasMore", page.next != nil)
+        if let next = page.next { json.member("paginationToken", next.text(for: query, secret: secret)) }
         json.endObject()
         return json.bytes
     }

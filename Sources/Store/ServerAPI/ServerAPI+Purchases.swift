@@ -46,16 +46,16 @@ extension ServerAPI {
     /// Answers `GET /inApps/v1/transactions/appTransactions/{transactionId}`.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func appTransaction(_ id: String, of bundleID: BundleID) async throws -> [UInt8] {
-        let customer = try await customer(id, of: bundleID)
-        guard let app = store.apps[bundleID], let account = try await store.accounts.account(customer.accountID),
-            let first = try await firstTransaction(of: customer.accountID, in: bundleID)
+        let accountID = try await customer(id, of: bundleID)
+        guard let app = store.apps[bundleID], let account = try await store.accounts.account(accountID),
+            let identifier = try await appTransactionID(of: accountID, in: bundleID)
         else { throw APIError.noAppTransaction }
         var json = JSONBytes(capacity: 6_144)
         json.beginObject()
         json.member(
             "signedAppTransactionInfo",
             try identity.sign(
-                store.appTransactionPayload(of: account, app, AppTransactionID(first), at: store.clock.milliseconds)))
+                store.appTransactionPayload(of: account, app, identifier, at: store.clock.milliseconds)))
         json.endObject()
         return json.bytes
     }

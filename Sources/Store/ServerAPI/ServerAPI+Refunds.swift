@@ -11,12 +11,12 @@ extension ServerAPI {
     /// - Parameter revision: the revision of the page before; nil for the first page.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func refunds(_ id: String, revision asked: String?, of bundleID: BundleID) async throws -> [UInt8] {
-        let customer = try await customer(id, of: bundleID)
-        let list = "refunds \(customer.accountID)"
+        let accountID = try await customer(id, of: bundleID)
+        let list = "refunds \(accountID)"
         let after = try asked.flatMap { try self.revision($0, for: list, of: bundleID) }
         let rows = try await store.database.read { connection in
             try Transactions.refunded(
-                of: customer.accountID, in: bundleID, after: after, limit: Self.page + 1, connection)
+                of: accountID, in: bundleID, after: after, limit: Self.page + 1, connection)
         }
         let shown = Array(rows.prefix(Self.page))
         var json = JSONBytes(capacity: 1_024 + shown.count * 6_144)
@@ -38,10 +38,10 @@ extension ServerAPI {
     /// Answers `GET /inApps/v1/refund/lookup/{originalTransactionId}`: the last 50 refunded purchases.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func lastRefunds(_ id: String, of bundleID: BundleID) async throws -> [UInt8] {
-        let customer = try await customer(id, of: bundleID)
+        let accountID = try await customer(id, of: bundleID)
         let rows = try await store.database.read { connection in
             try Transactions.lastRefunded(
-                of: customer.accountID, in: bundleID, limit: Self.mostRefundsOfVersion1, connection)
+                of: accountID, in: bundleID, limit: Self.mostRefundsOfVersion1, connection)
         }
         var json = JSONBytes(capacity: 1_024 + rows.count * 6_144)
         json.beginObject()

@@ -48,12 +48,22 @@ public struct ServerAPI: Sendable {
     /// machine's clock.
     public var retryDate: Int64 { Int64(realTime().timeIntervalSince1970 * 1000) + 1_000 }
 
+    /// Counts a request against the app's rate limit.
+    /// - Parameter rateClass: the class of the request; nil for one that Apple does not limit.
+    /// - Returns: nil when the app may make the request; otherwise when its hour is over: Apple's `Retry-After`, in
+    ///   milliseconds since 1970 by the machine's clock.
+    public func retryDate(counting rateClass: RateClass?, of bundleID: BundleID) -> Int64? {
+        guard let rateClass,
+            let date = store.rateLimits.take(rateClass, of: bundleID, at: realTime().timeIntervalSince1970)
+        else { return nil }
+        return Int64((date * 1_000).rounded(.up))
+    }
+
     // MARK: Transactions
 
     /// Answers `GET /inApps/v1/transactions/{transactionId}`.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func transaction(_ id: String, of bundleID: BundleID) async throws -> [UInt8] {
-        guard AppTransactionID(id) == nil else { throw APIError.appTransactionNotSupported }
         let transaction = try await found(id, of: bundleID)
         let appTransaction = try await appTransactionID(of: transaction.accountID, in: bundleID)
         var json = JSONBytes(capacity: 6_144)
@@ -64,8 +74,10 @@ public struct ServerAPI: Sendable {
     }
 
     /// The transaction with an identifier, after everything that is due for its account is done.
-    /// - Throws: ``APIError``; ``DatabaseError``.
+    /// - Throws: ``APIError`` `appTransactionNotSupported` for the identifier of an app transaction, and others;
+    ///   ``DatabaseError``.
     func found(_ text: String, of bundleID: BundleID) async throws -> Transaction {
+        guard AppTransactionID(text) == nil else { throw APIError.appTransactionNotSupported }
         guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = Int64(text), number > 0
         else { throw APIError.invalidTransactionID }
@@ -75,15 +87,15 @@ public struct ServerAPI: Sendable {
         return transaction
     }
 
-    /// A transaction of a customer, by the identifier of any transaction or of the app transaction, after everything
-    /// that is due for the account is done.
+    /// A customer, by the identifier of any transaction or of the app transaction, after everything that is due for the
+    /// account is done.
     /// - Throws: ``APIError``; ``DatabaseError``.
-    func customer(_ text: String, of bundleID: BundleID) async throws -> Transaction {
-        guard let id = AppTransactionID(text) else { return try await found(text, of: bundleID) }
-        guard let first = try await known(id.first, of: bundleID),
-            try await firstTransaction(of: first.accountID, in: bundleID) == id.first
+    func customer(_ text: String, of bundleID: BundleID) async throws -> AccountID {
+        guard let id = AppTransactionID(text) else { return try await found(text, of: bundleID).accountID }
+        guard let accountID = try await store.database.read({ try AppCustomers.accountID(of: id, in: bundleID, $0) })
         else { throw APIError.transactionNotFound }
-        return first
+        try await store.settleSubscriptions(of: accountID)
+        return accountID
     }
 
     /// The transaction of an app with an identifier, bought or delivered by a restore, after everything that is due for
@@ -98,16 +110,10 @@ public struct ServerAPI: Sendable {
         return try await read()
     }
 
-    /// The customer's first transaction in an app; nil without one.
+    /// The identifier of a customer's app transaction; nil for a customer who never bought anything in the app.
     /// - Throws: ``DatabaseError``.
-    func firstTransaction(of accountID: AccountID, in bundleID: BundleID) async throws -> TransactionID? {
-        try await store.database.read { try Transactions.first(of: accountID, in: bundleID, $0) }
-    }
-
-    private func appTransactionID(
-        of accountID: AccountID, in bundleID: BundleID
-    ) async throws -> AppTransactionID? {
-        try await firstTransaction(of: accountID, in: bundleID).map { AppTransactionID($0) }
+    func appTransactionID(of accountID: AccountID, in bundleID: BundleID) async throws -> AppTransactionID? {
+        try await store.database.read { try AppCustomers.find(accountID, in: bundleID, $0).appTransactionID }
     }
 
     /// Signs transactions of one customer in one app.
@@ -155,7 +161,7 @@ public struct ServerAPI: Sendable {
         _ id: String, _ items: [(name: String, value: String)], version: Int, of bundleID: BundleID
     ) async throws -> [UInt8] {
         let query = try HistoryQuery(items, version: version)
-        let accountID = try await customer(id, of: bundleID).accountID
+        let accountID = try await customer(id, of: bundleID)
         let list = "history \(accountID) \(query.canonicalText)"
         let asked = items.last { $0.name == "revision" }?.value
         let after = try asked.flatMap { try revision($0, for: list, of: bundleID) }
@@ -197,7 +203,7 @@ public struct ServerAPI: Sendable {
             guard let status = Int(text), (1...5).contains(status) else { throw APIError.invalidStatus }
             return status
         }
-        let accountID = try await customer(id, of: bundleID).accountID
+        let accountID = try await customer(id, of: bundleID)
         let appTransaction = try await appTransactionID(of: accountID, in: bundleID)
         let now = store.clock.milliseconds
         let snapshots = try await store.database.read { [recorder = store.recorder] connection in

@@ -45,6 +45,13 @@ extension Transactions {
         }.min()
     }
 
+    /// The apps in which an account has transactions.
+    static func apps(of accountID: AccountID, _ connection: Connection) throws -> [BundleID] {
+        try connection.query(
+            "SELECT DISTINCT bundle_id FROM transactions WHERE account_id = $1", [accountID.rawValue]
+        ).map { BundleID(try $0.string(0)) }
+    }
+
     /// Replaces the user name of all transactions of a purchase. Rows that have it already stay as they are.
     static func setUsername(
         _ name: String, ofPurchase first: Transaction, _ recorder: Recorder, _ connection: Connection

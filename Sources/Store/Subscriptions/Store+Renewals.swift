@@ -19,10 +19,10 @@ extension Store {
             try await carryOutExtensions()
             try await settle(nil)
             try await schedule.update {
-                try await database.read { connection in
+                try await database.read { [environment] connection in
                     [
                         try Subscriptions.nextDueDate(connection), try MassExtensions.nextDate(connection),
-                        try RefundRequests.nextDate(connection),
+                        try RefundRequests.nextDate(in: environment, connection),
                     ].compactMap(\.self).min()
                 }
             }

@@ -480,16 +480,17 @@ enum Transactions {
         ).map { try Transaction($0) }
     }
 
-    /// Revokes the members' transactions that were shared from a refunded one.
+    /// Revokes the members' transactions that were shared from a refunded one, for the reason of the refund as Apple's.
+    /// When a share ends for another cause, Apple's reason is 0.
     /// - Returns: the transactions that were not revoked before.
     static func revokeShared(
-        from source: TransactionID, at date: Int64, _ recorder: Recorder, _ connection: Connection
+        from source: Transaction, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws -> [Transaction] {
         try connection.query(
             """
-            UPDATE transactions SET revoked_at = $2, revocation_reason = 0, changed = $3
+            UPDATE transactions SET revoked_at = $2, revocation_reason = $3, changed = $4
             WHERE shared_from = $1 AND revoked_at IS NULL RETURNING \(Transaction.columns)
-            """, [source.rawValue, date, recorder.next().rawValue]
+            """, [source.transactionID.rawValue, date, source.revocationReason ?? 0, recorder.next().rawValue]
         ).map { try Transaction($0) }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import HTTPSupport
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 import Store
 import StoreWire
@@ -139,7 +140,12 @@ struct DeviceController: Sendable {
         try fail(.receipts, request)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(AppReceiptRequest.self, upTo: 16 << 10)
-        return Self.bytes(try await store.appReceipt(body, for: account))
+        let receipt = try await store.appReceipt(body, for: account)
+        do { try await store.noteVersion(in: body, of: account) } catch {
+            // The receipt is as good without it.
+            context.logger.warning("an app's version is not remembered", metadata: ["error": "\(error)"])
+        }
+        return Self.bytes(receipt)
     }
 
     @Sendable private func transactionReceipt(_ request: Request, _ context: StoreRequestContext) async throws

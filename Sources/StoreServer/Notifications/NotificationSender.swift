@@ -15,7 +15,7 @@ actor NotificationSender: Service {
     static let placesOfApp = 8
     /// The longest time between two looks at the outboxes.
     private static let longestPause = Duration.seconds(1)
-    /// How long to wait after the database or the signer failed.
+    /// How long an app's notifications wait after the database or the signer failed.
     private static let pauseAfterFailure = Duration.seconds(10)
     /// How often notifications that were kept long enough are deleted.
     private static let pauseBetweenPrunings = Duration.seconds(3_600)
@@ -33,7 +33,8 @@ actor NotificationSender: Service {
     private let alarm: AsyncStream<Void>.Continuation
     /// The lanes of the notifications that are being sent.
     private var busy: [App: Set<Int64>] = [:]
-    private var next = ContinuousClock.now
+    /// When the apps whose notifications could not be read are looked at again.
+    private var pauses: [App: ContinuousClock.Instant] = [:]
     private var nextPruning = ContinuousClock.now
 
     /// Creates the sender of several environments.
@@ -77,33 +78,39 @@ actor NotificationSender: Service {
 
     /// Starts attempts for the due notifications that there are places for.
     private func startDue(_ group: inout DiscardingTaskGroup) async {
-        guard .now >= next else { return }
-        do {
-            if .now >= nextPruning {
-                nextPruning = .now + Self.pauseBetweenPrunings
-                group.addTask { await self.prune() }
+        if .now >= nextPruning {
+            nextPruning = .now + Self.pauseBetweenPrunings
+            group.addTask { await self.prune() }
+        }
+        let targets = outboxes.flatMap { outbox in outbox.receivers.map { (outbox, $0.key, $0.value) } }
+        let places = max(1, min(Self.placesOfApp, Self.places / max(targets.count, 1)))
+        for (outbox, bundleID, receiver) in targets {
+            let app = App(environment: outbox.store.environment, bundleID: bundleID)
+            if let end = pauses[app] {
+                guard .now >= end else { continue }
+                pauses[app] = nil
             }
-            let targets = outboxes.flatMap { outbox in outbox.receivers.map { (outbox, $0.key, $0.value) } }
-            let places = max(1, min(Self.placesOfApp, Self.places / max(targets.count, 1)))
-            for (outbox, bundleID, receiver) in targets {
-                let app = App(environment: outbox.store.environment, bundleID: bundleID)
-                let lanes = busy[app] ?? []
-                guard lanes.count < places else { continue }
+            let lanes = busy[app] ?? []
+            guard lanes.count < places else { continue }
+            do {
                 let due = try await outbox.due(of: bundleID, besides: lanes.sorted(), limit: places - lanes.count)
                 for notification in due {
                     busy[app, default: []].insert(notification.lane)
                     group.addTask { await self.attend(to: notification, of: app, outbox, receiver) }
                 }
+            } catch {
+                pauses[app] = ContinuousClock.now + Self.pauseAfterFailure
+                report(error, of: app)
             }
-        } catch {
-            next = .now + Self.pauseAfterFailure
-            report(error)
         }
     }
 
     /// Deletes old notifications, beside the sending.
     private func prune() async {
-        do { for outbox in outboxes { try await outbox.prune() } } catch { report(error) }
+        do { for outbox in outboxes { try await outbox.prune() } } catch {
+            guard !(error is CancellationError) else { return }
+            logger.error("old notifications not deleted", metadata: ["problem": "\(Self.text(error))"])
+        }
     }
 
     /// Makes one attempt, records it, and makes room for another.
@@ -126,7 +133,7 @@ actor NotificationSender: Service {
     ) async {
         repeat {
             do {
-                let state = try await outbox.record(attempt, of: notification.number)
+                let state = try await outbox.record(attempt, of: notification)
                 if state == .failed {
                     logger.warning(
                         "a notification is not sent any more",
@@ -137,16 +144,20 @@ actor NotificationSender: Service {
                 }
                 return
             } catch {
-                report(error)
+                report(error, of: app)
                 try? await Task.sleep(for: Self.pauseAfterFailure)
             }
         } while !Task.isCancelled
     }
 
-    private func report(_ error: any Error) {
+    private func report(_ error: any Error, of app: App) {
         guard !(error is CancellationError) else { return }
         logger.error(
             "notifications not sent, what is due stays due",
-            metadata: ["problem": "\((error as? StoreError)?.detail ?? "\(error)")"])
+            metadata: [
+                "environment": "\(app.environment.name)", "app": "\(app.bundleID)", "problem": "\(Self.text(error))",
+            ])
     }
+
+    private static func text(_ error: any Error) -> String { (error as? StoreError)?.detail ?? "\(error)" }
 }

@@ -9,7 +9,8 @@ import StoreWire
 
 /// Serves the App Store Server API under `/inApps`.
 ///
-/// Errors are Apple's objects, except for a bad token: that is answered with the text that Apple sends.
+/// Errors are Apple's objects, except for a bad token, which is answered with the text that Apple sends, and for an
+/// address that the API does not have.
 struct ServerAPIController: Sendable {
     /// Python's library reads an error only with exactly this type.
     static let contentType = "application/json"
@@ -22,6 +23,7 @@ struct ServerAPIController: Sendable {
     let requests: RequestLog
 
     func addRoutes(to router: Router<StoreRequestContext>) {
+        router.add(middleware: ServerAPIPaths(controller: self))
         let paths = router.group("inApps")
         addTransactionRoutes(to: paths)
         addConsumptionRoutes(to: paths)
@@ -29,34 +31,34 @@ struct ServerAPIController: Sendable {
         addNotificationRoutes(to: paths)
         for version in [1, 2] {
             paths.get("v\(version)/history/:id") { request, context in
-                try await answer(request, context) {
+                try await answer(request, context, .history) {
                     try await api.history(try Self.id(context), Self.items(request), version: version, of: $0)
                 }
             }
         }
         paths.get("v1/subscriptions/:id") { request, context in
-            try await answer(request, context) {
+            try await answer(request, context, .statuses) {
                 try await api.statuses(try Self.id(context), Self.values("status", request), of: $0)
             }
         }
         paths.get("v2/refund/lookup/:id") { request, context in
-            try await answer(request, context) {
+            try await answer(request, context, .refunds) {
                 try await api.refunds(try Self.id(context), revision: Self.values("revision", request).last, of: $0)
             }
         }
         paths.get("v1/refund/lookup/:id") { request, context in
-            try await answer(request, context) { try await api.lastRefunds(try Self.id(context), of: $0) }
+            try await answer(request, context, .refunds) { try await api.lastRefunds(try Self.id(context), of: $0) }
         }
         // Apple's sandbox has no orders.
         guard environment == .production else { return }
         paths.get("v1/lookup/:id") { request, context in
-            try await answer(request, context) { try await api.order(try Self.id(context), of: $0) }
+            try await answer(request, context, .order) { try await api.order(try Self.id(context), of: $0) }
         }
     }
 
     private func addTransactionRoutes(to paths: RouterGroup<StoreRequestContext>) {
         paths.get("v1/transactions/:id") { request, context in
-            try await answer(request, context) { try await api.transaction(try Self.id(context), of: $0) }
+            try await answer(request, context, .transaction) { try await api.transaction(try Self.id(context), of: $0) }
         }
         paths.get("v1/transactions/appTransactions/:id") { request, context in
             try await answer(request, context) { try await api.appTransaction(try Self.id(context), of: $0) }
@@ -78,7 +80,7 @@ struct ServerAPIController: Sendable {
     private func addConsumptionRoutes(to paths: RouterGroup<StoreRequestContext>) {
         for version in [1, 2] {
             paths.put("v\(version)/transactions/consumption/:id") { request, context in
-                try await answer(request, context, empty: .accepted) {
+                try await answer(request, context, .consumption, empty: .accepted) {
                     try await api.consumption(
                         try Self.id(context), try await Self.body(request), version: version, of: $0)
                     return nil
@@ -89,12 +91,14 @@ struct ServerAPIController: Sendable {
 
     private func addExtensionRoutes(to paths: RouterGroup<StoreRequestContext>) {
         paths.put("v1/subscriptions/extend/:id") { request, context in
-            try await answer(request, context) {
+            try await answer(request, context, .extend) {
                 try await api.extend(try Self.id(context), try await Self.body(request), of: $0)
             }
         }
         paths.post("v1/subscriptions/extend/mass") { request, context in
-            try await answer(request, context) { try await api.extendAll(try await Self.body(request), of: $0) }
+            try await answer(request, context, .extendAll) {
+                try await api.extendAll(try await Self.body(request), of: $0)
+            }
         }
         paths.get("v1/subscriptions/extend/mass/:product/:request") { request, context in
             try await answer(request, context) {
@@ -106,16 +110,18 @@ struct ServerAPIController: Sendable {
 
     private func addNotificationRoutes(to paths: RouterGroup<StoreRequestContext>) {
         paths.post("v1/notifications/history") { request, context in
-            try await answer(request, context) {
+            try await answer(request, context, .notificationHistory) {
                 try await api.notificationHistory(
                     try await Self.body(request), paginationToken: Self.values("paginationToken", request).last, of: $0)
             }
         }
         paths.post("v1/notifications/test") { request, context in
-            try await answer(request, context) { try await api.requestTestNotification(of: $0) }
+            try await answer(request, context, .testNotification) { try await api.requestTestNotification(of: $0) }
         }
         paths.get("v1/notifications/test/:id") { request, context in
-            try await answer(request, context) { try await api.testNotificationStatus(try Self.id(context), of: $0) }
+            try await answer(request, context, .testStatus) {
+                try await api.testNotificationStatus(try Self.id(context), of: $0)
+            }
         }
     }
 
@@ -139,18 +145,20 @@ struct ServerAPIController: Sendable {
     }
 
     /// Checks the token, and answers a request of an app's server with JSON, or with nothing for nil.
-    /// - Parameter empty: the status of an answer with nothing.
+    /// - Parameters:
+    ///   - rateClass: what the request counts as; nil for a request that Apple does not limit.
+    ///   - empty: the status of an answer with nothing.
     private func answer(
-        _ request: Request, _ context: StoreRequestContext, empty: HTTPResponse.Status = .ok,
-        _ body: (BundleID) async throws -> [UInt8]?
+        _ request: Request, _ context: StoreRequestContext, _ rateClass: RateClass? = nil,
+        empty: HTTPResponse.Status = .ok, _ body: (BundleID) async throws -> [UInt8]?
     ) async throws -> Response {
         guard let bundleID = api.bundleID(authorizing: request.headers[.authorization]) else {
-            record(.unauthorized, "unauthenticated", "The token is not good.", request, context)
-            return Response(
-                status: .unauthorized, headers: [.contentType: "text/plain", .wwwAuthenticate: "Bearer"],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: "Unauthenticated")))
+            return refuseToken(request, context)
         }
         if let failure = api.orderedFailure() { return refuse(request, context, failure) }
+        if let date = api.retryDate(counting: rateClass, of: bundleID) {
+            return refuse(request, context, .rateLimitExceeded, retryAt: date)
+        }
         do {
             guard let json = try await body(bundleID) else { return Response(status: empty) }
             return Self.response(.ok, json)
@@ -166,11 +174,31 @@ struct ServerAPIController: Sendable {
         }
     }
 
-    private func refuse(_ request: Request, _ context: StoreRequestContext, _ error: APIError) -> Response {
+    /// Answers a request to an address that the API does not have: 404 without a body. Apple documents no error object
+    /// for it.
+    func answerUnknownPath(_ request: Request, _ context: StoreRequestContext) -> Response {
+        guard api.bundleID(authorizing: request.headers[.authorization]) != nil else {
+            return refuseToken(request, context)
+        }
+        record(.notFound, "not_found", "There is nothing at this address.", request, context)
+        return Response(status: .notFound)
+    }
+
+    private func refuseToken(_ request: Request, _ context: StoreRequestContext) -> Response {
+        record(.unauthorized, "unauthenticated", "The token is not good.", request, context)
+        return Response(
+            status: .unauthorized, headers: [.contentType: "text/plain", .wwwAuthenticate: "Bearer"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: "Unauthenticated")))
+    }
+
+    /// - Parameter retryAt: when the app may try again after 429, in milliseconds since 1970; nil for soon.
+    private func refuse(
+        _ request: Request, _ context: StoreRequestContext, _ error: APIError, retryAt: Int64? = nil
+    ) -> Response {
         let status = HTTPResponse.Status(code: error.status)
         record(status, String(error.code), error.message, request, context)
         var response = Self.response(status, error.json)
-        if error.status == 429 { response.headers[.retryAfter] = String(api.retryDate) }
+        if error.status == 429 { response.headers[.retryAfter] = String(retryAt ?? api.retryDate) }
         return response
     }
 

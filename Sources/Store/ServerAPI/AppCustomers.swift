@@ -1,0 +1,87 @@
+import Database
+import StoreWire
+
+/// A customer in an app, as signed payloads and notifications name it.
+struct AppCustomer: Sendable, Equatable {
+    /// The identifier of the app transaction; nil for a customer who never bought anything in the app.
+    var appTransactionID: AppTransactionID?
+    /// The `CFBundleVersion` of the app with which the customer last asked for a receipt; nil while it is unknown.
+    var bundleVersion: String?
+}
+
+/// The table `app_customers`: what the store remembers of customers in apps beside the ledger.
+enum AppCustomers {
+    /// A customer in an app.
+    static func find(
+        _ accountID: AccountID, in bundleID: BundleID, _ connection: Connection
+    ) throws -> AppCustomer {
+        let row = try connection.queryOne(
+            "SELECT first_transaction_id, bundle_version FROM app_customers WHERE account_id = $1 AND bundle_id = $2",
+            [accountID.rawValue, bundleID.rawValue])
+        var first = try row?.optionalInt64(0).map { TransactionID(rawValue: $0) }
+        if first == nil { first = try Transactions.first(of: accountID, in: bundleID, connection) }
+        return AppCustomer(
+            appTransactionID: first.map { AppTransactionID($0) }, bundleVersion: try row?.optionalString(1))
+    }
+
+    /// The customer whose app transaction in an app has an identifier; nil when there is none.
+    static func accountID(
+        of id: AppTransactionID, in bundleID: BundleID, _ connection: Connection
+    ) throws -> AccountID? {
+        let kept = try connection.queryOne(
+            "SELECT account_id FROM app_customers WHERE first_transaction_id = $1 AND bundle_id = $2",
+            [id.first.rawValue, bundleID.rawValue])
+        if let kept { return AccountID(try kept.string(0)) }
+        guard let first = try Transactions.find(id.first, connection), first.bundleID == bundleID,
+            try find(first.accountID, in: bundleID, connection).appTransactionID == id
+        else { return nil }
+        return first.accountID
+    }
+
+    /// Keeps the identifiers of an account's app transactions, before its transactions are deleted.
+    static func keepIdentifiers(of accountID: AccountID, _ connection: Connection) throws {
+        for bundleID in try Transactions.apps(of: accountID, connection) {
+            let customer = try find(accountID, in: bundleID, connection)
+            try connection.execute(
+                """
+                INSERT INTO app_customers (account_id, bundle_id, first_transaction_id) VALUES ($1, $2, $3)
+                ON CONFLICT (account_id, bundle_id) DO UPDATE SET first_transaction_id = excluded.first_transaction_id
+                """, [accountID.rawValue, bundleID.rawValue, customer.appTransactionID?.first.rawValue])
+        }
+    }
+
+    /// Keeps the version of the app that a customer has.
+    static func keep(
+        version: String, of accountID: AccountID, in bundleID: BundleID, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO app_customers (account_id, bundle_id, bundle_version) VALUES ($1, $2, $3)
+            ON CONFLICT (account_id, bundle_id) DO UPDATE SET bundle_version = excluded.bundle_version
+            """, [accountID.rawValue, bundleID.rawValue, version])
+    }
+}
+
+extension Store {
+    /// The key of ``Store/versions``.
+    struct CustomerKey: Hashable, Sendable {
+        let accountID: AccountID
+        let bundleID: BundleID
+    }
+
+    /// Remembers the version of the app with which a customer's device got a receipt, for `bundleVersion` of the app's
+    /// notifications. Nothing is kept for an app without a receiver.
+    /// - Throws: ``DatabaseError``.
+    public func noteVersion(in request: AppReceiptRequest, of account: Account) async throws {
+        let (bundleID, version) = (request.bundleID, request.bundleVersion)
+        let key = CustomerKey(accountID: account.accountID, bundleID: bundleID)
+        guard recorder.notifies(bundleID), versions.value(for: key)?.hasSameBytes(as: version) != true else { return }
+        let known = try await database.read { try AppCustomers.find(key.accountID, in: bundleID, $0).bundleVersion }
+        if known?.hasSameBytes(as: version) != true {
+            try await database.write { connection in
+                try AppCustomers.keep(version: version, of: key.accountID, in: bundleID, connection)
+            }
+        }
+        versions.insert(version, for: key)
+    }
+}

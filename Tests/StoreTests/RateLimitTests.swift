@@ -1,0 +1,73 @@
+import Foundation
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite("Rate limits of the App Store Server API", .timeLimit(.minutes(1))) struct RateLimitTests {
+    private static let app = TestStore.bundleID
+
+    @Test(arguments: [
+        (.transaction, 50), (.history, 50), (.statuses, 50), (.consumption, 50), (.notificationHistory, 50),
+        (.extend, 20), (.order, 10), (.refunds, 10), (.extendAll, 1), (.testNotification, 1), (.testStatus, 1),
+    ] as [(RateClass, Int64)])
+    func applesNumbersAreOfAnHour(rateClass: RateClass, perSecond: Int64) {
+        #expect(rateClass.applesLimit(in: .production) == perSecond * 3_600)
+        #expect(rateClass.applesLimit(in: .sandbox) == perSecond * 360)
+    }
+
+    /// Each step is a moment in seconds, and the end of the hour for a request that is refused.
+    @Test(arguments: [
+        ([(0, nil), (1, nil), (2, nil), (3, 3_600), (3_599.9, 3_600)]),
+        // The hour begins with the first request, and the next one with the first after its end.
+        ([(10, nil), (3_609, nil), (3_609.5, nil), (3_609.9, 3_610), (3_700, nil), (7_299, nil), (7_300, nil)]),
+        // A clock that was set back begins anew.
+        ([(5_000, nil), (5_000, nil), (5_000, nil), (5_000, 8_600), (4_000, nil), (4_001, nil)]),
+    ] as [[(Double, Double?)]])
+    func anHourHasItsNumber(steps: [(Double, Double?)]) async throws {
+        try await Backend.sqlite.withStore { test async throws in
+            _ = try await test.store.setRateLimits([.history: 3], of: Self.app)
+            for (date, end) in steps {
+                #expect(test.store.rateLimits.take(.history, of: Self.app, at: date) == end, "\(date)")
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func aRuleIsKeptForItsAppAndClasses(_ backend: Backend) async throws {
+        try await backend.withTestDatabases { database, apps async throws in
+            let clock = TestClock()
+            let test = try await TestStore.open(database, apps: apps, clock: clock)
+            #expect(test.store.rateLimitsOfApps.isEmpty)
+            for _ in 0..<3 { #expect(test.store.rateLimits.take(.extendAll, of: Self.app, at: 0) == nil) }
+            #expect(try await test.store.setRateLimits([.order: 1, .history: 2], of: Self.app).count == 2)
+            #expect(
+                try await test.store.setRateLimits([.order: 5], of: Self.app) == [.order: 5, .history: 2])
+            _ = try await test.store.setRateLimits([.order: 7], of: "com.example.other")
+            let limits = test.store.rateLimits
+            #expect([0, 0, 0].map { limits.take(.history, of: Self.app, at: $0) } == [nil, nil, 3_600])
+            // Other classes and apps count by themselves.
+            #expect(limits.take(.order, of: Self.app, at: 0) == nil)
+            #expect(limits.take(.history, of: "com.example.other", at: 0) == nil)
+            #expect(limits.take(.extend, of: Self.app, at: 0) == nil)
+            for (wrong, app, code) in [
+                ([:], Self.app, .invalidRequest), ([.order: 0], Self.app, .invalidRequest),
+                ([.order: APIRateLimits.most + 1], Self.app, .invalidRequest),
+                ([.order: 1], "com.example.none", .unknownApp),
+            ] as [([RateClass: Int64], BundleID, WireError.Code)] {
+                #expect(try await refusal { try await test.store.setRateLimits(wrong, of: app) } == code)
+            }
+            let again = try await TestStore.open(database, apps: apps, clock: clock).store
+            #expect(again.rateLimitsOfApps == [Self.app: [.order: 5, .history: 2], "com.example.other": [.order: 7]])
+            try await again.removeRateLimits(of: Self.app)
+            #expect(again.rateLimitsOfApps == ["com.example.other": [.order: 7]])
+            #expect(try await TestStore.open(database, apps: apps, clock: clock).store.rateLimitsOfApps.count == 1)
+            #expect(
+                try await refusal {
+                    try await again.removeRateLimits(of: "com.example.none")
+                    return true
+                } == .unknownApp)
+        }
+    }
+}
