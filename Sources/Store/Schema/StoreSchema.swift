@@ -136,6 +136,8 @@ public enum StoreSchema {
         notifications,
         extensions,
         refundRequests,
+        earlyExtensions,
+        historyEnds,
     ]
 }
 
