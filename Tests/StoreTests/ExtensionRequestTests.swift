@@ -264,6 +264,10 @@ private struct ExtensionScene {
             _ = try await scene.extend(bought.transactionID)
             let end = Scene.date(10, after: try #require(bought.expiresDate))
             #expect(try await home.test.ledger().compactMap(\.expiresDate) == [end, end])
+            // The members' rows have the products of the purchaser's.
+            let products = try await home.test.ledger().map(\.productID)
+            #expect(products.sorted() == ["gym.monthly", "gym.monthly", "hats", "hats"])
+            #expect(products.filter { $0 == "gym.monthly" }.count == 2)
             #expect(try await scene.extensions(gym.transactionID) == 1)
             // All subscriptions: the member's is neither extended nor counted by itself.
             _ = try await scene.extendAll()

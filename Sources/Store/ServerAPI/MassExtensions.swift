@@ -27,7 +27,7 @@ struct MassExtensionRequest: Sendable, Equatable {
 }
 
 extension MassExtensionRequest {
-    /// Whether the request still has to come to a subscription, and extends it if it can. The storefront is not checked.
+    /// Whether the request still has to come to a subscription, and extends it if it can. Storefronts are not checked.
     func awaits(_ subscription: Subscription) -> Bool {
         completedAt == nil && subscription.state == .active && subscription.bundleID == bundleID
             && subscription.productID == productID && subscription.originalTransactionID > last

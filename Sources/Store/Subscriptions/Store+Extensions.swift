@@ -89,14 +89,15 @@ extension Store {
         else { throw ExtensionObstacle.extendedOften }
         let end = subscription.rate.end(
             of: SubscriptionPeriod(unit: .day, count: days), from: subscription.expiresDate)
-        try Transactions.setEnd(of: subscription.transactionID, to: end, recorder, connection)
+        try Transactions.setEnd(
+            of: subscription.transactionID, subscription.accountID, to: end, recorder, connection)
         return subscription.moveEnd(to: end, at: date, isExtension: true, policy: policy)
     }
 
     // MARK: All subscriptions of a product
 
-    /// The most requests for the extension of all subscriptions that are not complete, of an app and of a product. Those
-    /// of a product are carried out one after the other.
+    /// The most requests to extend all subscriptions that are not complete, of an app and of a product. Those of a
+    /// product are carried out one after the other.
     static let (mostOpenExtensions, mostOpenExtensionsOfProduct) = (100, 10)
 
     /// The result of ``extendAll(of:in:days:)``.
@@ -111,7 +112,7 @@ extension Store {
     /// with `FAILURE`. After a crash in between, the store extends the rest when it runs again; calling this again
     /// would be another extension.
     /// - Throws: ``StoreError`` `invalid_request` for another number of days than 1 to 90; `unavailable` when the
-    ///   payment processor cannot be reached, or when 100 extensions of the app, or 10 of the product, are not complete;
+    ///   payment processor cannot be reached, or when 100 extensions of the app or 10 of the product are not complete;
     ///   ``DatabaseError``.
     public func extendAll(of productID: ProductID, in bundleID: BundleID, days: Int) async throws -> MassExtension {
         try Self.checkExtension(days)
