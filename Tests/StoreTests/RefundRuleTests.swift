@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite("The rule for requests for refunds", .timeLimit(.minutes(1))) struct RefundRuleTests {
-    private typealias Scene = RefundScene
+    private typealias Scene = APIScene
 
     private static let minute: Int64 = 60_000
 
