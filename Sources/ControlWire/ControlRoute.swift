@@ -1,4 +1,3 @@
-import CornerstoreEncoding
 import Foundation
 import StoreWire
 
@@ -535,11 +534,7 @@ public enum ControlRoute: Sendable, Hashable {
         if case .rateLimits(let route) = self { return route.path }
         if case .sheet(let route) = self { return route.path }
         let line = line
-        let path = line.values.reduce(line.template) { path, value in
-            path.replacing("{\(value.0.rawValue)}", with: value.1.percentEncoded)
-        }
-        let pairs = line.query.compactMap { name, value in value.map { "\(name.rawValue)=\($0.percentEncoded)" } }
-        return path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
+        return RouteLine(line.method, template: line.template, line.values.map(\.1), query: line.query).path
     }
 
     /// One route of each line of the table, with values that stand for any.

@@ -1,4 +1,3 @@
-import CornerstoreEncoding
 import StoreWire
 
 /// The routes of the managed catalog, which both environments share. The server routes by ``template``, and the command
@@ -77,17 +76,7 @@ public enum ManagedRoute: Sendable, Hashable {
         case format
     }
 
-    private struct Line {
-        var method: RouteMethod
-        var template: String
-        var values: [String]
-        var query: [(Query, String?)]
-
-        /// A line of the table. `values` are those of the template's parameters, in their order.
-        init(_ method: RouteMethod, _ path: String, _ values: [String] = [], query: [(Query, String?)] = []) {
-            (self.method, template, self.values, self.query) = (method, "/control/v1/managed/" + path, values, query)
-        }
-    }
+    private typealias Line = RouteLine<Query>
 
     private static let oneProduct = "apps/{bundle}/products/{product}"
 
@@ -131,18 +120,10 @@ public enum ManagedRoute: Sendable, Hashable {
     public var template: String { line.template }
 
     /// The names of the parameters in the query.
-    public var queryNames: [String] { line.query.map(\.0.rawValue) }
+    public var queryNames: [String] { line.queryNames }
 
     /// The path and query of the request. Parameters that are nil are left out.
-    public var path: String {
-        let line = line
-        var values = line.values.makeIterator()
-        let path = line.template.split(separator: "/", omittingEmptySubsequences: false).map { part in
-            part.hasPrefix("{") ? (values.next() ?? "").percentEncoded : String(part)
-        }.joined(separator: "/")
-        let pairs = line.query.compactMap { name, value in value.map { "\(name.rawValue)=\($0.percentEncoded)" } }
-        return path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
-    }
+    public var path: String { line.path }
 
     /// One route of each line of the table, with values that stand for any.
     public static let all: [ManagedRoute] =

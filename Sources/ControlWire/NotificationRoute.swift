@@ -1,4 +1,3 @@
-import CornerstoreEncoding
 import StoreWire
 
 /// The routes for App Store Server Notifications of one environment. The server routes by ``template``, and the command
@@ -21,21 +20,7 @@ public enum NotificationRoute: Sendable, Hashable {
     /// Sends a notification again, answered with ``ControlAPI/Notification``.
     case resend(StoreEnvironment, id: String)
 
-    private struct Line {
-        var method: RouteMethod
-        var template: String
-        var values: [String]
-        var query: [(ControlRoute.Parameter, String?)]
-
-        /// A line of the table. `values` are those of the template's parameters after the environment, in their order.
-        init(
-            _ method: RouteMethod, _ environment: StoreEnvironment, _ path: String, _ values: [String] = [],
-            query: [(ControlRoute.Parameter, String?)] = []
-        ) {
-            (self.method, template) = (method, "/control/v1/{environment}/" + path)
-            (self.values, self.query) = ([environment.name] + values, query)
-        }
-    }
+    private typealias Line = RouteLine<ControlRoute.Parameter>
 
     private var line: Line {
         switch self {
@@ -61,18 +46,10 @@ public enum NotificationRoute: Sendable, Hashable {
     public var template: String { line.template }
 
     /// The names of the parameters in the query.
-    public var queryNames: [String] { line.query.map(\.0.rawValue) }
+    public var queryNames: [String] { line.queryNames }
 
     /// The path and query of the request. Parameters that are nil are left out.
-    public var path: String {
-        let line = line
-        var values = line.values.makeIterator()
-        let path = line.template.split(separator: "/", omittingEmptySubsequences: false).map { part in
-            part.hasPrefix("{") ? (values.next() ?? "").percentEncoded : String(part)
-        }.joined(separator: "/")
-        let pairs = line.query.compactMap { name, value in value.map { "\(name.rawValue)=\($0.percentEncoded)" } }
-        return path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
-    }
+    public var path: String { line.path }
 
     /// One route of each line of the table, with values that stand for any.
     public static let all: [NotificationRoute] = [

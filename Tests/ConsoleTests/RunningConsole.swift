@@ -52,6 +52,7 @@ struct RunningConsole: Sendable {
                     recurringSubscriptionPeriod: P1M
                     displayPrice: 5.99
                     introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P1W }]
+                    codeOffers: [{ referenceName: Spring, paymentMode: free, subscriptionPeriod: P1M }]
         """
 
     static func with(

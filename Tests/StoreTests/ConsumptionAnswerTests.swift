@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite("What apps' servers say of consumption", .timeLimit(.minutes(1))) struct ConsumptionAnswerTests {
-    private typealias Scene = RefundScene
+    private typealias Scene = APIScene
 
     private static let minute: Int64 = 60_000
 

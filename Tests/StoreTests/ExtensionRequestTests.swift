@@ -7,82 +7,8 @@ import Testing
 
 @testable import Store
 
-/// A store and its API, with what the tests of extensions ask of them.
-private struct ExtensionScene {
-    let test: TestStore
-    let api: ServerAPI
-
-    var store: Store { test.store }
-
-    init(_ test: TestStore) async throws {
-        self.test = test
-        let identity = try await TestAuthority.value.jwsIdentity(for: test.store.environment)
-        api = ServerAPI(
-            test.store, identity: { identity },
-            keys: try await APIKeys.open(test.databases), realTime: test.clock.now)
-    }
-
-    /// A request's body. The values are JSON.
-    /// - Parameter more: further members, with a comma before each.
-    static func body(
-        days: String = "10", reason: String = "3", id: String = "\"first\"", _ more: String = ""
-    ) -> [UInt8] {
-        Array(#"{"extendByDays": \#(days), "extendReasonCode": \#(reason), "requestIdentifier": \#(id)\#(more)}"#.utf8)
-    }
-
-    /// A body for all subscriptions of a product.
-    static func mass(
-        _ product: String = "\"gym.monthly\"", id: String = "\"first\"", storefronts: String? = nil
-    ) -> [UInt8] {
-        body(
-            id: id, ", \"productId\": \(product)" + (storefronts.map { ", \"storefrontCountryCodes\": \($0)" } ?? ""))
-    }
-
-    func object(_ json: [UInt8]) throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(json)) as? [String: Any])
-    }
-
-    func extend(_ id: TransactionID, _ body: [UInt8] = ExtensionScene.body()) async throws -> [UInt8] {
-        try await api.extend(id.description, body, of: TestStore.bundleID)
-    }
-
-    func extendAll(_ body: [UInt8] = ExtensionScene.mass()) async throws -> [UInt8] {
-        try await api.extendAll(body, of: TestStore.bundleID)
-    }
-
-    func status(_ request: String = "first") async throws -> [String: Any] {
-        try object(try await api.extensionStatus(of: "gym.monthly", request: request, of: TestStore.bundleID))
-    }
-
-    /// The news of a subscription, the oldest first.
-    func news(_ original: TransactionID) async throws -> [String] {
-        try await store.news(of: original).reversed().map {
-            [$0.type.rawValue, $0.subtype?.rawValue].compactMap(\.self).joined(separator: "/")
-        }
-    }
-
-    /// The members of the summaries in the feed, in their order.
-    func summaries() async throws -> [[String: Any]] {
-        try await store.newsFeed().filter { $0.news.subtype == .summary }.map { item in
-            #expect(item.news.type == .massExtension && item.originalTransactionID.rawValue == 0)
-            let json = try object(Array(try #require(item.snapshot).utf8))
-            return try #require(json["summary"] as? [String: Any])
-        }
-    }
-
-    /// How often a subscription was extended.
-    func extensions(_ original: TransactionID) async throws -> Int {
-        try await news(original).count(where: { $0 == "RENEWAL_EXTENDED" })
-    }
-
-    /// The date some days later, by the clocks of Los Angeles.
-    static func date(_ days: Int, after date: Int64) -> Int64 {
-        SubscriptionPeriod(unit: .day, count: days).end(from: date)
-    }
-}
-
 @Suite("Requests for extensions", .timeLimit(.minutes(1))) struct ExtensionRequestTests {
-    private typealias Scene = ExtensionScene
+    private typealias Scene = APIScene
 
     // MARK: One subscription
 
@@ -256,6 +182,10 @@ private struct ExtensionScene {
             _ = try await scene.extend(bought.transactionID)
             let end = Scene.date(10, after: try #require(bought.expiresDate))
             #expect(try await home.test.ledger().compactMap(\.expiresDate) == [end, end])
+            // The members' rows have the products of the purchaser's.
+            let products = try await home.test.ledger().map(\.productID)
+            #expect(products.sorted() == ["gym.monthly", "gym.monthly", "hats", "hats"])
+            #expect(products.filter { $0 == "gym.monthly" }.count == 2)
             #expect(try await scene.extensions(gym.transactionID) == 1)
             // All subscriptions: the member's is neither extended nor counted by itself.
             _ = try await scene.extendAll()
@@ -498,18 +428,25 @@ private struct ExtensionScene {
         }
     }
 
-    @Test(arguments: Backend.available) func anAppHasAHundredOpenRequests(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func openRequestsAreLimited(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let scene = try await Scene(test)
-            for number in 0..<Store.mostOpenExtensions {
+            for number in 0..<Store.mostOpenExtensionsOfProduct {
                 _ = try await scene.extendAll(Scene.mass(id: "\"\(number)\""))
             }
             await #expect(throws: StoreError.self) { try await scene.extendAll(Scene.mass(id: "\"more\"")) }
-            // A repeated one is answered.
+            // A repeated one is answered, and another product has a queue of its own.
             _ = try await scene.extendAll(Scene.mass(id: "\"7\""))
+            _ = try await scene.extendAll(Scene.mass("\"club.weekly\"", id: "\"more\""))
             try await test.store.settleSubscriptions()
             _ = try await scene.extendAll(Scene.mass(id: "\"more\""))
             #expect(try await scene.status("7")["complete"] as? Bool == true)
+            try await test.store.settleSubscriptions()
+            // The limit of an app.
+            for number in 0..<Store.mostOpenExtensions {
+                try await test.store.accept(Scene.request(of: ProductID("p\(number)")))
+            }
+            await #expect(throws: StoreError.self) { try await test.store.accept(Scene.request(of: "more")) }
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import Store
 
 @Suite("Requests for refunds", .timeLimit(.minutes(1))) struct RefundRequestTests {
-    private typealias Scene = RefundScene
+    private typealias Scene = APIScene
 
     private static let minute: Int64 = 60_000
 

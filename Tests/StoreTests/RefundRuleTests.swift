@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite("The rule for requests for refunds", .timeLimit(.minutes(1))) struct RefundRuleTests {
-    private typealias Scene = RefundScene
+    private typealias Scene = APIScene
 
     private static let minute: Int64 = 60_000
 
@@ -117,6 +117,26 @@ import Testing
             let dates = try await scene.store.newsFeed().map(\.news.date)
             let renewals = try await scene.news(other.transactionID).filter { $0 == "DID_RENEW" }.count
             #expect(renewals >= 2 && dates == dates.sorted() && dates.count == 5 + renewals)
+        }
+    }
+
+    /// A customer's request first carries the decision out, so that a period after it is not sold.
+    @Test(arguments: Backend.available) func aCustomersRequestDoesNotOvertakeADecision(
+        _ backend: Backend
+    ) async throws {
+        try await backend.withRefunds { scene async throws in
+            try await scene.store.setRefundRule(.approve)
+            let account = try await scene.test.account()
+            let gym = try await scene.test.buy("gym.monthly", by: account).transactionID
+            let made = try await scene.store.requestRefund(of: gym, reason: .other)
+            _ = try await scene.store.setAutoRenew(true, of: gym)
+            scene.test.clock.milliseconds += 62 * 86_400_000
+            #expect(try await scene.store.subscriptions(of: account).map(\.state) == [.revoked])
+            #expect(try await scene.test.ledger().map(\.revokedAt) == [made.deadline])
+            let news = try await scene.news(gym)
+            #expect(news.contains("REFUND") && !news.contains("DID_RENEW"))
+            try await scene.store.settleSubscriptions()
+            #expect(try await scene.news(gym) == news)
         }
     }
 

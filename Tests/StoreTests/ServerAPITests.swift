@@ -313,6 +313,51 @@ struct TestAPI {
         }
     }
 
+    /// Two processes take identifiers, and the clock of one is slow. What it commits last comes last.
+    @Test(arguments: Backend.available) func aRevisionMissesNothingThatIsCommittedLater(
+        _ backend: Backend
+    ) async throws {
+        try await backend.withTestDatabases { database, apps async throws in
+            let clock = TestClock()
+            let test = try await TestStore.open(database, apps: apps, clock: clock)
+            let slow = try await TestStore.open(database, apps: apps, clock: TestClock())
+            clock.milliseconds += 60_000
+            let api = try await TestAPI(test)
+            let account = try await test.account()
+            let bought = try await test.buy("credits5", by: account).transactionID
+            let id = bought.description
+            func next(_ revision: String) async throws -> TestAPI.HistoryAnswer {
+                try await api.page(id, [(name: "revision", value: revision)])
+            }
+            let first = try await api.page(id)
+            #expect(first.ids == [id])
+            let late = try await slow.buy("credits5", by: account).transactionID
+            #expect(late < bought)
+            let second = try await next(first.revision)
+            #expect(second.ids == [late.description])
+            // A change is as late.
+            _ = try await slow.store.refund(bought, reason: .other)
+            let third = try await next(second.revision)
+            #expect(third.ids == [id])
+            // Each of many that are committed at the same time is seen.
+            var revision = third.revision
+            var seen: [String] = []
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    let (store, request) = (number % 2 == 0 ? test.store : slow.store, test.request("credits5"))
+                    group.addTask { _ = try await store.purchase(request, by: account) }
+                }
+                for try await _ in group {
+                    let page = try await next(revision)
+                    revision = page.revision
+                    seen += page.ids
+                }
+            }
+            #expect(Set(seen).count == 8 && seen.count == 8)
+            #expect(try await api.history(id) == [late.description, id] + seen)
+        }
+    }
+
     @Test(arguments: Backend.available) func badParametersAreRefused(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let api = try await TestAPI(test)

@@ -3,6 +3,7 @@ import ControlWire
 import CornerstoreEncoding
 import Foundation
 import MerchantWire
+import StoreReceipts
 import StoreWire
 
 /// A route of an API that a form uses.
@@ -68,6 +69,18 @@ struct ActionRequest: Sendable {
     func required(_ name: String, _ label: String) throws -> String {
         guard let text = text(name) else { throw FormProblem(name, "“\(label)” is empty. Fill it in.") }
         return text
+    }
+
+    /// The instant in a field in ISO 8601; nil when the field is empty. A person can leave out the time of day, and `T`
+    /// and `Z`; all times are UTC.
+    /// - Throws: ``FormProblem`` that names the field.
+    func instant(_ name: String) throws -> String? {
+        guard let text = text(name)?.replacing(" ", with: "T") else { return nil }
+        let instant = text.count == 10 ? text + "T00:00:00Z" : text.hasSuffix("Z") ? text : text + "Z"
+        guard ReceiptDate(rfc3339: instant.utf8) != nil else {
+            throw FormProblem(name, "This instant does not exist. Write one such as 2027-01-31 12:00:00.")
+        }
+        return instant
     }
 
     /// Whether a field is on.

@@ -74,6 +74,7 @@ enum OfferCodePages {
                 ConsoleField("offer", "Offer", .choice, options: Array(options)),
                 ConsoleField("count", "How many", .number, value: "10", isRequired: true),
                 ConsoleField("code", "Custom code"),
+                ConsoleField("expires", "Expires, UTC", hint: "2027-01-31 12:00:00; empty for never."),
             ], button: "Make offer codes",
             text:
                 "Without a custom code, this makes one-time codes. With one, it is how often the code can be redeemed.")
@@ -100,7 +101,7 @@ enum OfferCodePages {
             .createOfferCodes(action.environment),
             ControlAPI.NewOfferCodes(
                 bundleId: parts[0], productId: parts[1], offer: parts[2], customCode: action.text("code"),
-                count: count))
+                count: count, expiresDate: try action.instant("expires")))
         return .done(
             "subscriptions",
             message: batch.customCode.map { "\($0) gives “\(batch.offer)” \(batch.count) times." }

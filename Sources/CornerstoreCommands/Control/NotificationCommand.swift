@@ -59,29 +59,18 @@ struct NotificationCommand: AsyncParsableCommand {
                   cornerstore notification list --app com.example.app --limit 10
                   cornerstore notification list --state failed --environment production
                 """)
-        @Option(help: ArgumentHelp("List only notifications of this app.", valueName: "bundle-id"))
-        var app: String?
         @Option(help: "List only notifications in this state.")
         var state: State?
-        @Option(
-            help: ArgumentHelp(
-                "List only notifications older than the one with this number, for the next page.", valueName: "number"))
-        var before: String?
-        @Option(parsing: .unconditional, help: "The maximum number of notifications, 1 to 200.")
-        var limit = 20
+        @OptionGroup var part: NewestFirstOptions
         @OptionGroup var options: Options
-
-        func validate() throws {
-            guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
-        }
 
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.Notification> = try await options.control.client().send(
                 .notifications(
                     .list(
-                        options.environment.environment, bundle: app, state: state?.rawValue, before: before,
-                        limit: limit)))
-            page.sayHowToLookFurther(after: limit, with: "--before")
+                        options.environment.environment, bundle: part.app, state: state?.rawValue,
+                        before: part.before, limit: part.limit)))
+            page.sayHowToLookFurther(after: part.limit, with: "--before")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 guard !page.rows.isEmpty else {
                     return "No notifications in \(options.environment.environment.name)."

@@ -64,29 +64,18 @@ struct RefundRequestCommand: AsyncParsableCommand {
                   cornerstore refund-request list --app com.example.app --limit 10
                   cornerstore refund-request list --state waiting --environment production
                 """)
-        @Option(help: ArgumentHelp("List only requests of this app.", valueName: "bundle-id"))
-        var app: String?
         @Option(help: "List only requests in this state.")
         var state: State?
-        @Option(
-            help: ArgumentHelp(
-                "List only requests older than the one with this id, for the next page.", valueName: "request-id"))
-        var before: String?
-        @Option(parsing: .unconditional, help: "The maximum number of requests, 1 to 200.")
-        var limit = 20
+        @OptionGroup var part: NewestFirstOptions
         @OptionGroup var options: Options
-
-        func validate() throws {
-            guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
-        }
 
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.RefundRequest> = try await options.control.client().send(
                 .refundRequests(
                     .list(
-                        options.environment.environment, bundle: app, state: state?.rawValue, before: before,
-                        limit: limit)))
-            page.sayHowToLookFurther(after: limit, with: "--before")
+                        options.environment.environment, bundle: part.app, state: state?.rawValue,
+                        before: part.before, limit: part.limit)))
+            page.sayHowToLookFurther(after: part.limit, with: "--before")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 guard !page.rows.isEmpty else {
                     return "No requests for refunds in \(options.environment.environment.name)."

@@ -44,6 +44,22 @@ enum RefundRequests {
         ).map { try RefundRequest($0) }
     }
 
+    /// The first request that waits and whose deadline is over at a date, of an account and of those that share
+    /// subscriptions with it; nil when there is none.
+    static func due(
+        at date: Int64, concerning accountID: AccountID, _ connection: Connection
+    ) throws -> RefundRequest? {
+        let accounts = Set(try Subscriptions.concerning(accountID, connection).map(\.accountID)).union([accountID])
+        return try accounts.compactMap { account in
+            try connection.queryOne(
+                """
+                SELECT \(columns) FROM refund_requests
+                WHERE account_id = $1 AND state = 'waiting' AND deadline <= $2 ORDER BY deadline, request_id LIMIT 1
+                """, [account.rawValue, date]
+            ).map { try RefundRequest($0) }
+        }.min { ($0.deadline, $0.requestID) < ($1.deadline, $1.requestID) }
+    }
+
     /// When the store has to decide the next request by its rule; nil when it has none to decide.
     static func nextDate(in environment: StoreEnvironment, _ connection: Connection) throws -> Int64? {
         guard try RefundRules.current(in: environment, connection).rule != .ask else { return nil }

@@ -153,21 +153,29 @@ extension Store {
     /// Each is decided as of its deadline, also when the clock has jumped over it: after everything that was due until
     /// then, and before what became due later. One whose deadline was over when the rule was set is decided as of that
     /// date.
+    /// - Parameters:
+    ///   - accountID: an account, for its requests and for those of the accounts that share with it; nil for all.
+    ///   - now: the last deadline.
     /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached; ``DatabaseError``. The rest
     ///   stays to be done.
-    func decideDueRefunds() async throws {
+    func decideDueRefunds(of accountID: AccountID? = nil, until now: Int64) async throws {
         while true {
-            let now = clock.milliseconds
             let due = try await database.read { [environment] connection -> (RefundRequest, RefundDecision, Int64)? in
                 let (rule, setAt) = try RefundRules.current(in: environment, connection)
-                guard rule != .ask, let request = try RefundRequests.due(at: now, connection),
-                    let decision = rule.decision(on: request)
-                else { return nil }
+                guard rule != .ask else { return nil }
+                let request: RefundRequest? =
+                    if let accountID {
+                        try RefundRequests.due(at: now, concerning: accountID, connection)
+                    } else {
+                        try RefundRequests.due(at: now, connection)
+                    }
+                guard let request, let decision = rule.decision(on: request) else { return nil }
                 return (request, decision, min(now, max(request.deadline, setAt)))
             }
             guard let (request, decision, date) = due else { return }
-            try await carryOutExtensions(until: date)
-            try await settle(nil, until: date)
+            if accountID == nil { try await settle(nil, until: date) }
+            // Extensions that were accepted until then also come first.
+            try await settle(request.accountID, until: date)
             do {
                 do {
                     try await carryOut(decision, on: request, at: date)

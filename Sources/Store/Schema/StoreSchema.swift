@@ -139,6 +139,8 @@ public enum StoreSchema {
         notificationVersions,
         customersOfApps,
         rateLimits,
+        earlyExtensions,
+        historyEnds,
     ]
 }
 

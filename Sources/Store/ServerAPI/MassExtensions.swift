@@ -27,6 +27,21 @@ struct MassExtensionRequest: Sendable, Equatable {
 }
 
 extension MassExtensionRequest {
+    /// Whether the request still has to come to a subscription, and extends it if it can. Storefronts are not checked.
+    func awaits(_ subscription: Subscription) -> Bool {
+        completedAt == nil && subscription.state == .active && subscription.bundleID == bundleID
+            && subscription.productID == productID && subscription.originalTransactionID > last
+            && subscription.originalPurchaseDate <= acceptedAt
+    }
+
+    /// Whether the last period of a subscription was sold in one of the request's storefronts.
+    func includesStorefront(of subscription: Subscription, _ connection: Connection) throws -> Bool {
+        guard let storefronts else { return true }
+        return try Transactions.find(subscription.transactionID, connection).map {
+            storefronts.contains($0.storefront)
+        } ?? false
+    }
+
     /// The news that the request is complete, as JSON: the member `summary` with the members of Apple's `summary`.
     /// - Parameter appID: the app's Apple ID, which the sandbox omits.
     func summary(_ environment: StoreEnvironment, appID: Int64?) -> String {
@@ -49,6 +64,14 @@ extension MassExtensionRequest {
         json.endObject()
         return String(decoding: json.bytes, as: UTF8.self)
     }
+}
+
+/// An extension that a request has to make before anything else happens to a subscription.
+struct PendingExtension: Sendable {
+    /// The subscription as it was read.
+    let subscription: Subscription
+    /// The request as it was read.
+    let request: MassExtensionRequest
 }
 
 /// The table `mass_extensions`: the requests to extend all subscriptions of a product.
@@ -89,11 +112,57 @@ enum MassExtensions {
             .optionalInt64(0)
     }
 
-    /// The number of an app's requests that are not complete.
-    static func countOpen(in bundleID: BundleID, _ connection: Connection) throws -> Int {
+    /// The number of requests that are not complete, of an app or of one product.
+    static func countOpen(
+        in bundleID: BundleID, of productID: ProductID? = nil, _ connection: Connection
+    ) throws -> Int {
         try connection.queryOne(
-            "SELECT count(*) FROM mass_extensions WHERE completed_at IS NULL AND bundle_id = $1", [bundleID.rawValue])?
-            .int(0) ?? 0
+            """
+            SELECT count(*) FROM mass_extensions
+            WHERE completed_at IS NULL AND bundle_id = $1 AND (CAST($2 AS TEXT) IS NULL OR product_id = $2)
+            """, [bundleID.rawValue, productID?.rawValue])?.int(0) ?? 0
+    }
+
+    /// The requests of a product that are not complete and were accepted by a date, in their order.
+    private static func open(
+        for productID: ProductID, in bundleID: BundleID, at date: Int64, _ connection: Connection
+    ) throws -> [MassExtensionRequest] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM mass_extensions
+            WHERE completed_at IS NULL AND accepted_at <= $1 AND bundle_id = $2 AND product_id = $3
+            ORDER BY accepted_at, request_id
+            """, [date, bundleID.rawValue, productID.rawValue]
+        ).map { try MassExtensionRequest($0) }
+    }
+
+    /// The extensions that come next for subscriptions: of each, the first request that has not come to it and was
+    /// accepted before what is due for it.
+    /// - Parameter date: the last date of a request.
+    static func pending(
+        for subscriptions: [Subscription], at date: Int64, _ connection: Connection
+    ) throws -> [PendingExtension] {
+        guard !subscriptions.isEmpty, let first = try nextDate(connection), first <= date else { return [] }
+        var known: [Product: [MassExtensionRequest]] = [:]
+        return try subscriptions.compactMap { subscription in
+            let product = Product(bundleID: subscription.bundleID, productID: subscription.productID)
+            let requests =
+                try known[product] ?? open(for: product.productID, in: product.bundleID, at: date, connection)
+            known[product] = requests
+            let found = try requests.first { request in
+                guard request.awaits(subscription), request.acceptedAt < (subscription.dueAt ?? .max) else {
+                    return false
+                }
+                return try request.includesStorefront(of: subscription, connection)
+                    && !EarlyExtensions.contain(subscription.originalTransactionID, of: request, connection)
+            }
+            return found.map { PendingExtension(subscription: subscription, request: $0) }
+        }
+    }
+
+    private struct Product: Hashable {
+        let bundleID: BundleID
+        let productID: ProductID
     }
 
     /// Writes a request with its progress.

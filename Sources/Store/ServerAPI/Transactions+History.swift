@@ -19,9 +19,9 @@ extension Transactions {
     /// A customer's transactions in an app, in the order in which they were bought or last changed.
     ///
     /// The number of a transaction is its identifier, until a refund, a reversal, a change of plan, of its end or of
-    /// its user name changes it, and then the number of the change. Numbers grow, so a changed transaction moves to the
-    /// end, and a caller who reads page after page can see it twice. Of two transactions that are written at the same
-    /// moment, the one with the lower number can become visible a moment after the other.
+    /// its user name changes it, and then the number of the change. A changed transaction moves to the end, and a
+    /// caller who reads page after page can see it twice. What is committed later has a higher number than everything
+    /// that was seen before (``HistoryEnds``), so a caller who keeps a place misses nothing.
     /// - Parameters:
     ///   - place: the end of the page before; nil for the first page.
     ///   - limit: the most transactions.

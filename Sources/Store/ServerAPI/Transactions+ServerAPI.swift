@@ -65,7 +65,7 @@ extension Transactions {
             """,
             [
                 first.accountID.rawValue, first.bundleID.rawValue, first.originalTransactionID.rawValue, name,
-                recorder.next().rawValue,
+                try recorder.change(of: first.accountID, connection),
             ])
     }
 }

@@ -89,14 +89,16 @@ extension Store {
         else { throw ExtensionObstacle.extendedOften }
         let end = subscription.rate.end(
             of: SubscriptionPeriod(unit: .day, count: days), from: subscription.expiresDate)
-        try Transactions.setEnd(of: subscription.transactionID, to: end, recorder, connection)
+        try Transactions.setEnd(
+            of: subscription.transactionID, subscription.accountID, to: end, recorder, connection)
         return subscription.moveEnd(to: end, at: date, isExtension: true, policy: policy)
     }
 
     // MARK: All subscriptions of a product
 
-    /// The most requests of an app for the extension of all subscriptions that are not complete.
-    static let mostOpenExtensions = 100
+    /// The most requests to extend all subscriptions that are not complete, of an app and of a product. Those of a
+    /// product are carried out one after the other.
+    static let (mostOpenExtensions, mostOpenExtensionsOfProduct) = (100, 10)
 
     /// The result of ``extendAll(of:in:days:)``.
     public struct MassExtension: Sendable, Equatable {
@@ -110,7 +112,8 @@ extension Store {
     /// with `FAILURE`. After a crash in between, the store extends the rest when it runs again; calling this again
     /// would be another extension.
     /// - Throws: ``StoreError`` `invalid_request` for another number of days than 1 to 90; `unavailable` when the
-    ///   payment processor cannot be reached, or when 100 extensions of the app are not complete; ``DatabaseError``.
+    ///   payment processor cannot be reached, or when 100 extensions of the app or 10 of the product are not complete;
+    ///   ``DatabaseError``.
     public func extendAll(of productID: ProductID, in bundleID: BundleID, days: Int) async throws -> MassExtension {
         try Self.checkExtension(days)
         // Nothing is accepted while renewals that are due cannot be charged.
@@ -128,8 +131,8 @@ extension Store {
 
     /// Accepts a request to extend all subscriptions of a product. ``settleSubscriptions()`` carries it out. A repeated
     /// request, by its identifier and product, changes nothing.
-    /// - Throws: ``StoreError`` `unavailable` when ``mostOpenExtensions`` requests of the app are not complete;
-    ///   ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unavailable` when ``mostOpenExtensions`` requests of the app, or
+    ///   ``mostOpenExtensionsOfProduct`` of the product, are not complete; ``DatabaseError``.
     func accept(_ request: MassExtensionRequest) async throws {
         try await database.write { connection in
             guard try MassExtensions.find(request, connection) == nil else { return }
@@ -138,26 +141,60 @@ extension Store {
                     .unavailable,
                     "\(Self.mostOpenExtensions) extensions of all subscriptions are not complete. Try again later.")
             }
+            guard
+                try MassExtensions.countOpen(in: request.bundleID, of: request.productID, connection)
+                    < Self.mostOpenExtensionsOfProduct
+            else {
+                throw StoreError(
+                    .unavailable,
+                    "\(Self.mostOpenExtensionsOfProduct) extensions of all subscriptions of this product are not "
+                        + "complete. Try again later.")
+            }
             try MassExtensions.save(request, connection)
         }
         schedule.add(request.acceptedAt)
     }
 
-    /// Carries out the requests to extend all subscriptions of a product that were accepted, one after the other.
+    /// Carries out a part of the first open request to extend all subscriptions of a product.
     ///
     /// Everything happens as of the date of the request, also when the clock has moved on: first what was due until
-    /// then for all subscriptions, then the extensions, and renewals that became due later follow.
-    /// - Parameter end: the last date of a request; later ones stay to be done.
+    /// then for all subscriptions, then the extensions. What became due for a subscription later follows its extension,
+    /// because the extension is made early when that comes first (``extendEarly(_:)``).
+    /// - Parameters:
+    ///   - now: the last date of a request; later ones stay to be done.
+    ///   - limit: the most subscriptions.
+    /// - Returns: whether a request was open.
     /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached; ``DatabaseError``. The rest
     ///   stays to be done.
-    func carryOutExtensions(until end: Int64 = .max) async throws {
-        while true {
-            let now = min(clock.milliseconds, end)
-            guard var request = try await database.read({ try MassExtensions.next(at: now, $0) }) else { return }
-            try await settle(nil, until: request.acceptedAt)
-            while request.completedAt == nil { request = try await carryOutBatch(of: request) }
-            changed(.transactions)
+    func carryOutExtensions(at now: Int64, limit: Int = Store.mostSettledAtOnce) async throws -> Bool {
+        guard let request = try await database.read({ try MassExtensions.next(at: now, $0) }) else { return false }
+        try await settle(nil, until: request.acceptedAt)
+        _ = try await carryOutBatch(of: request, limit: limit)
+        changed(.transactions)
+        return true
+    }
+
+    /// Makes extensions before their requests come to the subscriptions, and records that they are made. Those of
+    /// subscriptions that changed meanwhile are left out.
+    /// - Throws: ``DatabaseError``.
+    func extendEarly(_ extensions: [PendingExtension]) async throws {
+        let (recorder, policy) = (recorder, policy)
+        let due = try await database.write { connection -> Int64? in
+            var due: [Int64] = []
+            for pending in extensions {
+                let original = pending.subscription.originalTransactionID
+                guard let request = try MassExtensions.find(pending.request, connection),
+                    let subscription = try Subscriptions.find(original, connection),
+                    subscription == pending.subscription, request.awaits(subscription),
+                    try !EarlyExtensions.contain(original, of: request, connection)
+                else { continue }
+                let date = try Self.extend(subscription, for: request, policy, recorder, connection)
+                try EarlyExtensions.insert(original, of: request, succeeded: date != nil, connection)
+                if let date { due.append(date) }
+            }
+            return due.min()
         }
+        schedule.add(due)
     }
 
     /// Extends the next subscriptions of a request, in the database transaction that records its progress. A crash
@@ -171,11 +208,7 @@ extension Store {
         of request: MassExtensionRequest, limit: Int = Store.mostSettledAtOnce
     ) async throws -> MassExtensionRequest {
         // The search can take long, and other changes must not wait for it.
-        let found = try await database.read { connection in
-            try Subscriptions.active(
-                of: request.productID, in: request.bundleID, after: request.last, limit: limit, connection
-            ).map(\.originalTransactionID)
-        }
+        let part = try await database.read { try Subscriptions.active(for: request, limit: limit, $0) }
         let (recorder, policy) = (recorder, policy)
         let (now, appID) = (clock.milliseconds, apps[request.bundleID]?.appID)
         let (after, due) = try await database.write { connection -> (MassExtensionRequest, Int64?) in
@@ -183,8 +216,13 @@ extension Store {
                 throw StoreError(.internalError, "An extension of all subscriptions is not in the database.")
             }
             guard current == request else { return (current, nil) }
-            let due = try Self.extend(found, for: &current, policy, recorder, connection)
-            if found.count < limit {
+            let due = try Self.extend(part.originals, for: &current, policy, recorder, connection)
+            let early = try EarlyExtensions.take(upTo: part.end, of: current, connection)
+            current.succeeded += early.succeeded
+            current.failed += early.failed
+            if let end = part.end {
+                current.last = end
+            } else {
                 let date = max(now, current.acceptedAt)
                 current.completedAt = date
                 try SubscriptionFeed.add(
@@ -206,34 +244,36 @@ extension Store {
     ) throws -> Int64? {
         var due: [Int64] = []
         for original in originals {
-            request.last = original
-            guard var subscription = try Subscriptions.find(original, connection), subscription.state == .active,
-                subscription.productID == request.productID,
-                try isIncluded(subscription, in: request.storefronts, connection)
+            guard let subscription = try Subscriptions.find(original, connection), request.awaits(subscription),
+                try request.includesStorefront(of: subscription, connection),
+                try !EarlyExtensions.contain(original, of: request, connection)
             else { continue }
-            do {
-                let news = try extend(
-                    &subscription, days: request.terms.days, at: request.acceptedAt, policy, recorder, connection)
-                try Subscriptions.save(subscription, news, recorder, connection)
+            if let date = try extend(subscription, for: request, policy, recorder, connection) {
                 request.succeeded += 1
-                if let date = subscription.dueAt { due.append(date) }
-            } catch is ExtensionObstacle {
-                try SubscriptionFeed.add(
-                    [subscription.extensionFailed(at: request.acceptedAt)], of: subscription, recorder, connection)
+                due.append(date)
+            } else {
                 request.failed += 1
             }
         }
         return due.min()
     }
 
-    /// Whether the last period was sold in one of the storefronts.
-    /// - Parameter storefronts: ISO 3166-1 alpha-3 codes; nil for all storefronts.
-    private static func isIncluded(
-        _ subscription: Subscription, in storefronts: [String]?, _ connection: Connection
-    ) throws -> Bool {
-        guard let storefronts else { return true }
-        return try Transactions.find(subscription.transactionID, connection).map {
-            storefronts.contains($0.storefront)
-        } ?? false
+    /// Extends a subscription as of the date of a request, or writes the news that it cannot be extended.
+    /// - Returns: when something is due for the subscription that was extended; nil when it cannot be extended.
+    private static func extend(
+        _ before: Subscription, for request: MassExtensionRequest, _ policy: RenewalPolicy, _ recorder: Recorder,
+        _ connection: Connection
+    ) throws -> Int64? {
+        var subscription = before
+        do {
+            let news = try extend(
+                &subscription, days: request.terms.days, at: request.acceptedAt, policy, recorder, connection)
+            try Subscriptions.save(subscription, news, recorder, connection)
+            return subscription.dueAt ?? subscription.expiresDate
+        } catch is ExtensionObstacle {
+            let news = before.extensionFailed(at: request.acceptedAt)
+            try SubscriptionFeed.add([news], of: before, recorder, connection)
+            return nil
+        }
     }
 }

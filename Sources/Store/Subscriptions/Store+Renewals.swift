@@ -10,14 +10,15 @@ extension Store {
 
     /// Does everything that is due for all subscriptions, in the order of the due dates, carries out extensions of all
     /// subscriptions of a product, and decides requests for refunds whose deadlines are over.
+    ///
+    /// The kinds of work take turns, so that an extension of many subscriptions does not keep renewals waiting. What
+    /// happens to one subscription happens in the order of its dates.
     /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached; ``DatabaseError``. What was
     ///   settled until then stays, and calling this again continues.
     public func settleSubscriptions() async throws {
         guard schedule.mayBeDue(at: clock.milliseconds) else { return }
         try await schedule.line.run {
-            try await decideDueRefunds()
-            try await carryOutExtensions()
-            try await settle(nil)
+            while try await settleOneTurn() {}
             try await schedule.update {
                 try await database.read { [environment] connection in
                     [
@@ -29,37 +30,72 @@ extension Store {
         }
     }
 
+    /// Decides the requests for refunds that are due, carries out a part of an extension of all subscriptions of a
+    /// product, and does what is due next for some subscriptions.
+    /// - Parameter limit: the most subscriptions of each part.
+    /// - Returns: whether more may be due.
+    func settleOneTurn(limit: Int = Store.mostSettledAtOnce) async throws -> Bool {
+        let now = clock.milliseconds
+        try await decideDueRefunds(until: now)
+        let wasExtending = try await carryOutExtensions(at: now, limit: limit)
+        guard try await settleNext(of: nil, until: now, limit: limit) else { return wasExtending }
+        changed(.transactions)
+        return true
+    }
+
     /// Does everything that is due for one account, before a request sees its subscriptions. While the payment
     /// processor cannot be reached, renewals stay due, and the request sees the subscriptions without them.
     func settleSubscriptions(of accountID: AccountID) async throws {
-        guard schedule.mayBeDue(at: clock.milliseconds) else { return }
-        do { try await settle(accountID) } catch let error as StoreError where error.code == .unavailable {}
+        let now = clock.milliseconds
+        guard schedule.mayBeDue(at: now) else { return }
+        do {
+            try await decideDueRefunds(of: accountID, until: now)
+            try await settle(accountID)
+        } catch let error as StoreError where error.code == .unavailable {}
     }
 
-    /// Does what is due for an account, or for all.
+    /// Does what is due for an account, or for all, and makes the extensions that come before it.
     /// - Parameter end: the last due date; later ones stay due.
     func settle(_ accountID: AccountID?, until end: Int64 = .max) async throws {
         var hasChanged = false
         defer { if hasChanged { changed(.transactions) } }
-        while true {
-            let now = min(clock.milliseconds, end)
-            let due = try await database.read { connection in
-                try accountID.map { try Subscriptions.due(at: now, of: $0, connection) }
-                    ?? Subscriptions.due(at: now, limit: Self.mostSettledAtOnce, connection)
-            }
-            guard !due.isEmpty else { return }
-            // A step can make something due before the next row's date. That comes first.
-            var horizon = Int64.max
-            var steps: [SubscriptionStep] = []
-            for subscription in due {
-                guard let date = subscription.dueAt, date <= horizon else { break }
-                let step = try await step(subscription, at: date)
-                horizon = min(horizon, step.after.dueAt ?? .max)
-                steps.append(step)
-            }
-            try await record(steps)
-            hasChanged = true
+        while try await settleNext(of: accountID, until: end, limit: Self.mostSettledAtOnce) { hasChanged = true }
+    }
+
+    /// Does what is due next for an account, or for some subscriptions, in one database transaction. Extensions of all
+    /// subscriptions of a product come first, if they were accepted before it is due; for an account they are made also
+    /// when nothing is due.
+    /// - Parameters:
+    ///   - end: the last due date, and the last date of an extension.
+    ///   - limit: the most subscriptions, unless they are an account's.
+    /// - Returns: false when there was nothing to do.
+    private func settleNext(of accountID: AccountID?, until end: Int64, limit: Int) async throws -> Bool {
+        let now = min(clock.milliseconds, end)
+        let (due, extensions) = try await database.read { connection in
+            let asked =
+                try accountID.map { try Subscriptions.concerning($0, connection) }
+                ?? Subscriptions.due(at: now, limit: limit, connection)
+            return (
+                asked.filter { $0.dueAt.map { $0 <= now } ?? false },
+                try MassExtensions.pending(for: asked, at: now, connection)
+            )
         }
+        guard extensions.isEmpty else {
+            try await extendEarly(extensions)
+            return true
+        }
+        // A step can make something due before the next row's date. That comes first.
+        var horizon = Int64.max
+        var steps: [SubscriptionStep] = []
+        for subscription in due {
+            guard let date = subscription.dueAt, date <= horizon else { break }
+            let step = try await step(subscription, at: date)
+            horizon = min(horizon, step.after.dueAt ?? .max)
+            steps.append(step)
+        }
+        guard !steps.isEmpty else { return false }
+        try await record(steps)
+        return true
     }
 
     /// Decides what happens to a subscription at its due date, and charges a renewal. Nothing is recorded yet.

@@ -70,7 +70,8 @@ extension Store {
             guard subscription.state == .active else { return news }
             let end = now / 1000 * 1000
             news += subscription.moveEnd(to: end, at: now, isExtension: false, policy: policy)
-            try Transactions.setEnd(of: subscription.transactionID, to: end, recorder, connection)
+            try Transactions.setEnd(
+                of: subscription.transactionID, subscription.accountID, to: end, recorder, connection)
             return news
         }
     }

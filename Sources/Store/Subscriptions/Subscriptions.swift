@@ -51,26 +51,42 @@ enum Subscriptions {
         ).map { try Subscription($0) }
     }
 
-    /// The subscriptions for which something is due of an account and of those who share with it, the earliest due date
-    /// first.
-    static func due(at date: Int64, of accountID: AccountID, _ connection: Connection) throws -> [Subscription] {
+    /// The subscriptions of an account and those that others share with it, the earliest due date first.
+    static func concerning(_ accountID: AccountID, _ connection: Connection) throws -> [Subscription] {
         let shared = try FamilyShares.sources(of: accountID, connection).compactMap { try find($0, connection) }
-        return (try all(of: accountID, connection) + shared).filter { $0.dueAt.map { $0 <= date } ?? false }
-            .sorted { ($0.dueAt ?? 0, $0.originalTransactionID) < ($1.dueAt ?? 0, $1.originalTransactionID) }
+        return (try all(of: accountID, connection) + shared).sorted {
+            ($0.dueAt ?? .max, $0.originalTransactionID) < ($1.dueAt ?? .max, $1.originalTransactionID)
+        }
     }
 
-    /// The active subscriptions of a product, in the order of their first purchases. This scans the table.
+    /// The most rows that ``active(for:limit:_:)`` looks at.
+    private static let mostLookedAt = 5_000
+
+    /// The next active subscriptions of a request's product that were bought before the request, in the order of their
+    /// first purchases. Others can follow when these are fewer than the limit.
+    /// - Returns: their first transactions, and the last one that was looked at; nil when no more follow.
     static func active(
-        of productID: ProductID, in bundleID: BundleID, after original: TransactionID, limit: Int,
-        _ connection: Connection
-    ) throws -> [Subscription] {
-        try connection.query(
+        for request: MassExtensionRequest, limit: Int, _ connection: Connection
+    ) throws -> (originals: [TransactionID], end: TransactionID?) {
+        let floor = try connection.queryOne(
             """
-            SELECT \(columns) FROM subscriptions
-            WHERE original_transaction_id > $1 AND bundle_id = $2 AND product_id = $3 AND state = 'active'
-            ORDER BY original_transaction_id LIMIT $4
-            """, [original.rawValue, bundleID.rawValue, productID.rawValue, limit]
-        ).map { try Subscription($0) }
+            SELECT original_transaction_id FROM subscriptions WHERE original_transaction_id > $1
+            ORDER BY original_transaction_id LIMIT 1 OFFSET $2
+            """, [request.last.rawValue, mostLookedAt - 1]
+        ).map { TransactionID(rawValue: try $0.int64(0)) }
+        let originals = try connection.query(
+            """
+            SELECT original_transaction_id FROM subscriptions
+            WHERE original_transaction_id > $1 AND original_transaction_id <= $2 AND bundle_id = $3 AND product_id = $4
+                AND state = 'active' AND original_purchase_date <= $5
+            ORDER BY original_transaction_id LIMIT $6
+            """,
+            [
+                request.last.rawValue, floor?.rawValue ?? Int64.max, request.bundleID.rawValue,
+                request.productID.rawValue, request.acceptedAt, limit,
+            ]
+        ).map { TransactionID(rawValue: try $0.int64(0)) }
+        return (originals, originals.count == limit ? originals.last : floor)
     }
 
     /// The sum of the revisions of an account's subscriptions in an app, which every change raises; nil without any.

@@ -266,6 +266,7 @@ enum Transactions {
         _ transaction: Transaction, at milliseconds: Int64, reason: RevocationReason, _ recorder: Recorder,
         _ connection: Connection
     ) throws -> Bool {
+        let number = try recorder.change(of: transaction.accountID, connection)
         let changed = try connection.execute(
             """
             UPDATE transactions SET revoked_at = $3, revocation_reason = $4, changed = $5
@@ -273,7 +274,7 @@ enum Transactions {
             """,
             [
                 transaction.accountID.rawValue, transaction.transactionID.rawValue, milliseconds, reason.rawValue,
-                recorder.next().rawValue,
+                number,
             ])
         guard changed == 1 else { return false }
         guard transaction.kind.isOwnedOnce else { return true }
@@ -285,7 +286,8 @@ enum Transactions {
             """,
             [
                 transaction.accountID.rawValue, transaction.bundleID.rawValue,
-                transaction.originalTransactionID.rawValue, milliseconds, reason.rawValue, recorder.next().rawValue,
+                transaction.originalTransactionID.rawValue, milliseconds, reason.rawValue,
+                try recorder.change(of: transaction.accountID, connection),
             ])
         return true
     }
@@ -300,7 +302,7 @@ enum Transactions {
     static func reinstate(
         _ transaction: Transaction, _ recorder: Recorder, _ connection: Connection
     ) throws -> Bool {
-        let number = recorder.next().rawValue
+        let number = try recorder.change(of: transaction.accountID, connection)
         let changed = try connection.execute(
             """
             UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL, changed = $3
@@ -362,25 +364,31 @@ enum Transactions {
     static func markUpgraded(
         _ period: Transaction, _ recorder: Recorder, _ connection: Connection
     ) throws -> Bool {
-        let number = recorder.next().rawValue
-        try connection.execute(
-            "UPDATE transactions SET is_upgraded = TRUE, changed = $2 WHERE shared_from = $1 AND revoked_at IS NULL",
-            [period.transactionID.rawValue, number])
+        for member in try receivers(of: period.transactionID, connection) {
+            try connection.execute(
+                """
+                UPDATE transactions SET is_upgraded = TRUE, changed = $3
+                WHERE shared_from = $1 AND account_id = $2 AND revoked_at IS NULL
+                """, [period.transactionID.rawValue, member.rawValue, try recorder.change(of: member, connection)])
+        }
         return try connection.execute(
             """
             UPDATE transactions SET is_upgraded = TRUE, changed = $2
             WHERE transaction_id = $1 AND is_upgraded = FALSE AND revoked_at IS NULL
-            """, [period.transactionID.rawValue, number]) == 1
+            """, [period.transactionID.rawValue, try recorder.change(of: period.accountID, connection)]) == 1
     }
 
-    /// Moves the end of a period, in milliseconds since 1970, with the shares of a family.
+    /// Moves the end of an account's period, in milliseconds since 1970, with the shares of a family.
     static func setEnd(
-        of id: TransactionID, to end: Int64, _ recorder: Recorder, _ connection: Connection
+        of id: TransactionID, _ accountID: AccountID, to end: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
-        let number = recorder.next().rawValue
-        for key in ["transaction_id", "shared_from"] {
+        try connection.execute(
+            "UPDATE transactions SET expires_date = $2, changed = $3 WHERE transaction_id = $1",
+            [id.rawValue, end, try recorder.change(of: accountID, connection)])
+        for member in try receivers(of: id, connection) {
             try connection.execute(
-                "UPDATE transactions SET expires_date = $2, changed = $3 WHERE \(key) = $1", [id.rawValue, end, number])
+                "UPDATE transactions SET expires_date = $3, changed = $4 WHERE shared_from = $1 AND account_id = $2",
+                [id.rawValue, member.rawValue, end, try recorder.change(of: member, connection)])
         }
     }
 
@@ -479,55 +487,6 @@ enum Transactions {
             """, [source.rawValue, accountID.rawValue]
         ).map { try Transaction($0) }
     }
-
-    /// Revokes the members' transactions that were shared from a refunded one, for the reason of the refund as Apple's.
-    /// When a share ends for another cause, Apple's reason is 0.
-    /// - Returns: the transactions that were not revoked before.
-    static func revokeShared(
-        from source: Transaction, at date: Int64, _ recorder: Recorder, _ connection: Connection
-    ) throws -> [Transaction] {
-        try connection.query(
-            """
-            UPDATE transactions SET revoked_at = $2, revocation_reason = $3, changed = $4
-            WHERE shared_from = $1 AND revoked_at IS NULL RETURNING \(Transaction.columns)
-            """, [source.transactionID.rawValue, date, source.revocationReason ?? 0, recorder.next().rawValue]
-        ).map { try Transaction($0) }
-    }
-
-    /// Revokes a member's transactions of a share that ends: those that are not over, and the last one.
-    /// - Returns: the transactions that were not revoked before.
-    static func revokeShared(
-        _ share: FamilyShare, at date: Int64, _ recorder: Recorder, _ connection: Connection
-    ) throws -> [Transaction] {
-        try connection.query(
-            """
-            UPDATE transactions SET revoked_at = $5, revocation_reason = 0, changed = $6
-            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
-                AND shared_from IS NOT NULL AND revoked_at IS NULL AND is_upgraded = FALSE
-                AND (transaction_id = $4 OR expires_date > $5)
-            RETURNING \(Transaction.columns)
-            """,
-            [
-                share.accountID.rawValue, share.bundleID.rawValue, share.originalTransactionID.rawValue,
-                share.transactionID.rawValue, date, recorder.next().rawValue,
-            ]
-        ).map { try Transaction($0) }
-    }
-
-    /// Takes the revocation of a member's last transaction back that was shared from a purchaser's.
-    /// - Parameter date: when the refund revoked it.
-    static func reinstateShared(
-        from source: TransactionID, with accountID: AccountID, revokedAt date: Int64, _ recorder: Recorder,
-        _ connection: Connection
-    ) throws {
-        try connection.execute(
-            """
-            UPDATE transactions SET revoked_at = NULL, revocation_reason = NULL, changed = $4
-            WHERE transaction_id = (
-                SELECT max(transaction_id) FROM transactions WHERE shared_from = $1 AND account_id = $2)
-                AND revoked_at = $3
-            """, [source.rawValue, accountID.rawValue, date, recorder.next().rawValue])
-    }
 }
 
 extension Transaction {
@@ -567,12 +526,14 @@ extension Transaction {
 
     /// The statement's text, built once because every purchase uses it.
     private static let insertion = """
-        INSERT INTO transactions (\(columns)) VALUES
+        INSERT INTO transactions (\(columns), changed) VALUES
             ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-            $23, $24, $25, $26, $27, $28, $29, $30)
+            $23, $24, $25, $26, $27, $28, $29, $30, $31)
         """
 
     func insert(_ connection: Connection) throws {
+        // When the history has gone on since the identifier was taken, the transaction comes to its new end.
+        let number = try HistoryEnds.move(to: transactionID, of: accountID, connection)
         let values: [SQLValue] = [
             .text(accountID.rawValue), .integer(transactionID.rawValue), .integer(originalTransactionID.rawValue),
             .text(bundleID.rawValue), .text(productID.rawValue), .integer(itemID), .text(kind.rawValue),
@@ -583,6 +544,7 @@ extension Transaction {
             SQLValue(namedOffer?.id), .boolean(isUpgraded), .integer(refunded), SQLValue(sharedFrom?.rawValue),
             SQLValue(namedOffer?.kindColumn), .boolean(isRenewal), SQLValue(offerTerms?.paymentMode.rawValue),
             SQLValue(offerTerms?.period?.description),
+            SQLValue(number == transactionID.rawValue ? nil : number),
         ]
         try connection.execute(Self.insertion, values)
     }

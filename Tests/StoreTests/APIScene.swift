@@ -6,8 +6,8 @@ import Testing
 
 @testable import Store
 
-/// A store whose app receives notifications, with what the tests of requests for refunds ask of it.
-struct RefundScene {
+/// A store whose app receives notifications and asks the Server API, with what tests of refunds and extensions do.
+struct APIScene {
     let test: TestStore
     let api: ServerAPI
     let outbox: NotificationOutbox
@@ -107,11 +107,11 @@ extension Backend {
     /// Runs a test with a store whose app receives notifications, and whose rule is to ask the operator.
     func withRefunds(
         _ environment: StoreEnvironment = .sandbox, processor: (any PaymentProcessor)? = nil,
-        _ body: (RefundScene) async throws -> Void
+        _ body: (APIScene) async throws -> Void
     ) async throws {
         try await withStore(environment, processor: processor) { test async throws in
             try await test.store.setRefundRule(.ask)
-            try await body(try await RefundScene(test))
+            try await body(try await APIScene(test))
         }
     }
 }

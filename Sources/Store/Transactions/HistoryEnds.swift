@@ -1,0 +1,35 @@
+import Database
+import StoreWire
+
+/// The table `history_ends`: the highest number in the history of each account.
+///
+/// Callers of the Server API keep the number up to which they know a history, and ask for what follows. Numbers are
+/// identifiers, which are taken before a payment, by processes whose clocks differ, so what is committed later can have
+/// the lower one. The row of the account is locked until the commit. So a number that is taken here is higher than all
+/// numbers in the account's history that anyone has seen, and accounts do not wait for each other.
+enum HistoryEnds {
+    /// Returns a number for a new or changed transaction, and makes it the end of the account's history. Call it in the
+    /// database transaction that writes the number.
+    /// - Parameter number: an identifier, which is returned if it is higher than the end.
+    static func move(
+        to number: TransactionID, of accountID: AccountID, _ connection: Connection
+    ) throws -> Int64 {
+        let row = try connection.queryOne(
+            """
+            INSERT INTO history_ends (account_id, number) VALUES ($1, $2)
+            ON CONFLICT (account_id) DO UPDATE SET number = CASE
+                WHEN excluded.number > history_ends.number THEN excluded.number ELSE history_ends.number + 1 END
+            RETURNING number
+            """, [accountID.rawValue, number.rawValue])
+        guard let row else { throw StoreError(.internalError, "The end of a history is not in the database.") }
+        return try row.int64(0)
+    }
+}
+
+extension Recorder {
+    /// Returns a new number for changed transactions of an account. Call it in the database transaction that changes
+    /// them.
+    func change(of accountID: AccountID, _ connection: Connection) throws -> Int64 {
+        try HistoryEnds.move(to: next(), of: accountID, connection)
+    }
+}
