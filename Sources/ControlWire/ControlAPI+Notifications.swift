@@ -31,6 +31,20 @@ extension ControlAPI {
         }
     }
 
+    /// A sample to send: a notification of a type that nothing in the store causes.
+    public struct NotificationSample: Codable, Sendable, Equatable {
+        /// The type, such as `EXTERNAL_PURCHASE_TOKEN`.
+        public var notificationType: String
+        /// The subtype; nil for none.
+        public var subtype: String?
+
+        /// Creates a sample.
+        public init(notificationType: String, subtype: String? = nil) {
+            self.notificationType = notificationType
+            self.subtype = subtype
+        }
+    }
+
     /// An attempt to send a notification.
     public struct SendAttempt: Codable, Sendable, Equatable {
         /// When the attempt began, in ISO 8601 by the store's clock.
@@ -71,12 +85,14 @@ extension ControlAPI {
         public var sendAttempts: [SendAttempt]
         /// The signed payload; nil in lists, and before the first attempt.
         public var signedPayload: String?
+        /// Whether it is a sample, which reports nothing that happened.
+        public var isSample: Bool
 
         /// Creates a notification.
         public init(
             number: String, notificationUUID: String, notificationType: String, subtype: String?, bundleId: String,
             signedDate: String, originalTransactionId: String?, transactionId: String?, state: String,
-            nextAttemptDate: String?, sendAttempts: [SendAttempt], signedPayload: String?
+            nextAttemptDate: String?, sendAttempts: [SendAttempt], signedPayload: String?, isSample: Bool
         ) {
             self.number = number
             self.notificationUUID = notificationUUID
@@ -90,6 +106,7 @@ extension ControlAPI {
             self.nextAttemptDate = nextAttemptDate
             self.sendAttempts = sendAttempts
             self.signedPayload = signedPayload
+            self.isSample = isSample
         }
     }
 }

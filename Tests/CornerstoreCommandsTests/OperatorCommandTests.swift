@@ -136,6 +136,12 @@ import Testing
             let resent = try await store.run("notification resend \(id) --json").output.object()
             #expect(resent["state"] as? String == "waiting" && resent["notificationUUID"] as? String == id)
             #expect(await store.run("notification show nothing").status == 1)
+            let sample = try await store.run("notification sample RESCIND_CONSENT --json").output.object()
+            #expect(sample["isSample"] as? Bool == true && sent["isSample"] as? Bool == false)
+            #expect(await store.run("notification list").output.contains("RESCIND_CONSENT (sample)"))
+            let refused = await store.run("notification sample DID_RENEW/BILLING_RECOVERY")
+            #expect(refused.status == 1 && refused.errors.contains("cornerstore subscription recover ACCOUNT"))
+            #expect(await store.run("notification sample SOMETHING").errors.contains("EXTERNAL_PURCHASE_TOKEN/CREATED"))
             #expect(await store.run("notification url remove").output == "Removed.\n")
             #expect(await store.run("notification url").output.hasPrefix("No app of sandbox"))
         }

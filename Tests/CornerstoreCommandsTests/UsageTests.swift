@@ -39,7 +39,7 @@ import Testing
         "merchant adjust ann --currency gold --give 1 --take 1", "merchant notifications --limit 0", "key make",
         "key revoke", "notification list --limit 0", "notification list --limit 201",
         "notification list --state lost", "notification show", "notification resend", "notification url set",
-        "notification test --environment mars",
+        "notification test --environment mars", "notification sample",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -70,7 +70,8 @@ import Testing
     @Test(arguments: [
         "buy com.example.a", "clock", "fault", "app list", "account list", "purchase", "transaction list",
         "payment-rule", "key", "notification", "notification test", "notification url",
-        "clock --control http://127.0.0.1:1", "receipt inspect no-such-file", "serve no-such-file.storekit",
+        "notification sample RESCIND_CONSENT", "clock --control http://127.0.0.1:1", "receipt inspect no-such-file",
+        "serve no-such-file.storekit",
         "catalog check no-such-file", "merchant products load no-such-file", "merchant check --config no-such-file",
         "merchant serve --config no-such-file",
         "catalog convert no-such-file --to yaml", "serve a.storekit --config no-such-file",
@@ -118,7 +119,8 @@ import Testing
         "merchant restore", "product", "product list", "product create", "product set", "product submit",
         "product history", "app register", "app checklist", "catalog import", "catalog export",
         "key", "key make", "key list", "key revoke", "notification", "notification list", "notification show",
-        "notification resend", "notification test", "notification url", "notification url show",
+        "notification resend", "notification test", "notification sample", "notification url",
+        "notification url show",
         "notification url set", "notification url remove",
     ])
     func helpHasExamples(_ command: String) async {

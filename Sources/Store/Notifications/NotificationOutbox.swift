@@ -12,6 +12,8 @@ public struct OutgoingNotification: Sendable, Equatable {
     public let type: String
     /// The signed payload.
     public let signedPayload: String
+    /// Whether it is a sample, which reports nothing that happened.
+    public let isSample: Bool
 }
 
 /// The notifications of one environment to apps' servers: App Store Server Notifications V2.
@@ -24,7 +26,7 @@ public struct NotificationOutbox: Sendable {
 
     /// The store that writes the notifications.
     public let store: Store
-    private let identity: @Sendable () -> JWSIdentity
+    let identity: @Sendable () -> JWSIdentity
 
     /// Creates the outbox of a store.
     /// - Parameter identity: returns the signer of the payloads. Its certificates can change.
@@ -71,7 +73,8 @@ public struct NotificationOutbox: Sendable {
             guard let payload else { continue }
             outgoing.append(
                 OutgoingNotification(
-                    number: notification.number, lane: due.lane, type: notification.type, signedPayload: payload))
+                    number: notification.number, lane: due.lane, type: notification.type, signedPayload: payload,
+                    isSample: notification.isSample))
         }
         if !signed.isEmpty {
             try await store.database.write { [signed] connection in
@@ -118,13 +121,35 @@ public struct NotificationOutbox: Sendable {
     /// Sends an app's server a test notification.
     /// - Throws: ``StoreError`` `wrong_state` when the app has no receiver; ``DatabaseError``.
     public func sendTest(to bundleID: BundleID) async throws -> ServerNotification {
+        try checkReceiver(of: bundleID)
+        return try await send(.test(bundleID, at: store.clock.milliseconds))
+    }
+
+    /// Sends an app's server a sample: a notification of a type that nothing causes here, with made-up contents or
+    /// those of the app's first subscription.
+    /// - Parameter subtype: nil for a type without one.
+    /// - Throws: ``StoreError`` `invalid_request` for a type that has no sample, with the samples or the command that
+    ///   causes the type; `wrong_state` when the app has no receiver; ``DatabaseError``; ``ReceiptAuthorityError`` when
+    ///   the sample cannot be signed.
+    public func sendSample(
+        of type: String, _ subtype: String?, to bundleID: BundleID
+    ) async throws -> ServerNotification {
+        let sample = try NotificationSample.named(type, subtype)
+        try checkReceiver(of: bundleID)
+        return try await send(try await content(of: sample, for: bundleID))
+    }
+
+    /// - Throws: ``StoreError`` `wrong_state` when the app has no receiver.
+    private func checkReceiver(of bundleID: BundleID) throws {
         guard store.apps.notificationReceiver(of: bundleID, in: store.environment) != nil else {
             throw StoreError(
                 .wrongState,
                 "The app has no URL for notifications in this environment. Set one with “cornerstore notification url "
                     + "set”.")
         }
-        let content = NotificationContent.test(bundleID, at: store.clock.milliseconds)
+    }
+
+    private func send(_ content: NotificationContent) async throws -> ServerNotification {
         let number = store.ids.next()
         let written = try await store.database.write { connection in
             try Notifications.add(content, as: number, connection)

@@ -13,7 +13,7 @@ enum Notifications {
 
     private static let columns = """
         number, notification_id, bundle_id, lane, type, subtype, date, transaction_id, state, due_at, attempts, \
-        send_log, signed_payload
+        send_log, signed_payload, is_sample
         """
 
     /// Writes a notification, to be sent as soon as possible.
@@ -22,9 +22,9 @@ enum Notifications {
         try connection.execute(
             """
             INSERT INTO notifications (number, notification_id, bundle_id, account_id, lane, type, subtype, date,
-                transaction_id, status, consumption_reason, transaction_info, renewal_info, summary, state, due_at,
-                attempts, send_log)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'waiting', 0, 0, '')
+                transaction_id, status, consumption_reason, transaction_info, renewal_info, summary, is_sample, state,
+                due_at, attempts, send_log)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'waiting', 0, 0, '')
             """,
             [
                 .integer(number.rawValue), .text(content.notificationID), .text(content.bundleID.rawValue),
@@ -32,7 +32,7 @@ enum Notifications {
                 .integer((content.originalTransactionID ?? number).rawValue), .text(content.type),
                 SQLValue(content.subtype), .integer(content.date), SQLValue(content.transactionID?.rawValue),
                 SQLValue(content.status), SQLValue(content.consumptionReason), SQLValue(content.transactionInfo),
-                SQLValue(content.renewalInfo), SQLValue(content.summary),
+                SQLValue(content.renewalInfo), SQLValue(content.part), .boolean(content.isSample),
             ] as [SQLValue])
     }
 
@@ -210,7 +210,8 @@ extension ServerNotification {
             originalTransactionID: transactionID == nil ? nil : TransactionID(rawValue: lane),
             transactionID: transactionID.map { TransactionID(rawValue: $0) }, state: state,
             nextAttemptDate: state == .waiting && due > 0 ? due : nil,
-            attempts: SendAttempt.read(try row.string(11)), signedPayload: try row.optionalString(12))
+            attempts: SendAttempt.read(try row.string(11)), signedPayload: try row.optionalString(12),
+            isSample: try row.bool(13))
     }
 }
 
@@ -220,10 +221,10 @@ extension NotificationContent {
         self.init(
             notificationID: notification.notificationID, type: notification.type, subtype: notification.subtype,
             bundleID: notification.bundleID, date: notification.date,
-            accountID: try row.optionalString(13).map { AccountID($0) },
+            accountID: try row.optionalString(14).map { AccountID($0) },
             originalTransactionID: notification.originalTransactionID, transactionID: notification.transactionID,
-            status: try row.optionalInt64(14), consumptionReason: try row.optionalString(15),
-            transactionInfo: try row.optionalString(16), renewalInfo: try row.optionalString(17),
-            summary: try row.optionalString(18))
+            status: try row.optionalInt64(15), consumptionReason: try row.optionalString(16),
+            transactionInfo: try row.optionalString(17), renewalInfo: try row.optionalString(18),
+            part: try row.optionalString(19))
     }
 }

@@ -36,6 +36,8 @@ public struct ServerNotification: Sendable, Equatable {
     public let attempts: [SendAttempt]
     /// The payload as it was first signed; nil before the first attempt.
     public let signedPayload: String?
+    /// Whether it is a sample, which reports nothing that happened.
+    public let isSample: Bool
 }
 
 /// The notifications that the operator asks for. Properties that are nil select every row.

@@ -136,6 +136,7 @@ public enum StoreSchema {
         notifications,
         extensions,
         refundRequests,
+        notificationSamples,
     ]
 }
 

@@ -59,6 +59,15 @@ enum Subscriptions {
             .sorted { ($0.dueAt ?? 0, $0.originalTransactionID) < ($1.dueAt ?? 0, $1.originalTransactionID) }
     }
 
+    /// The first subscription in an app; nil without one. This scans the table.
+    static func first(in bundleID: BundleID, _ connection: Connection) throws -> Subscription? {
+        try connection.queryOne(
+            """
+            SELECT \(columns) FROM subscriptions WHERE bundle_id = $1 ORDER BY original_transaction_id LIMIT 1
+            """, [bundleID.rawValue]
+        ).map { try Subscription($0) }
+    }
+
     /// The active subscriptions of a product, in the order of their first purchases. This scans the table.
     static func active(
         of productID: ProductID, in bundleID: BundleID, after original: TransactionID, limit: Int,

@@ -41,6 +41,14 @@ struct NotificationController: Sendable {
         on(router, .test(.sandbox, bundle: "")) { outbox, _, context in
             try .json(ControlAPI.Notification(try await outbox.sendTest(to: try Self.bundleID(context))))
         }
+        on(router, .sample(.sandbox, bundle: "")) { outbox, request, context in
+            let bundleID = try Self.bundleID(context)
+            let sample = try await request.decodeJSON(ControlAPI.NotificationSample.self, upTo: Self.largestBody)
+            let sent = try await outbox.sendSample(of: sample.notificationType, sample.subtype, to: bundleID)
+            context.note?.say(
+                after: "sample \([sent.type, sent.subtype].compactMap(\.self).joined(separator: "/"))")
+            return try .json(ControlAPI.Notification(sent))
+        }
         on(router, .list(.sandbox)) { outbox, request, _ in
             let page = try await outbox.list(try Self.filter(request))
             let rows = page.rows.map { notification in
@@ -125,6 +133,6 @@ extension ControlAPI.Notification {
             sendAttempts: notification.attempts.map {
                 ControlAPI.SendAttempt(
                     attemptDate: ControlAPI.text($0.date), sendAttemptResult: $0.result.rawValue)
-            }, signedPayload: notification.signedPayload)
+            }, signedPayload: notification.signedPayload, isSample: notification.isSample)
     }
 }
