@@ -31,7 +31,7 @@ import Testing
         #expect(notification.isSample)
         let date = outbox.store.clock.milliseconds
         try await outbox.record(SendAttempt(date: date, result: .success), of: notification.number)
-        let payload = try payload(notification.signedPayload)
+        let payload = try Self.payload(notification.signedPayload)
         #expect(payload["notificationType"] as? String == sample.type)
         #expect(payload["subtype"] as? String == sample.subtype)
         #expect(payload["notificationUUID"] as? String == written.notificationID)

@@ -139,7 +139,8 @@ public struct NotificationOutbox: Sendable {
         return try await send(try await content(of: sample, for: bundleID))
     }
 
-    /// - Throws: ``StoreError`` `wrong_state` when the app has no receiver.
+    /// Checks that an app has a receiver.
+    /// - Throws: ``StoreError`` `wrong_state` when it has none.
     private func checkReceiver(of bundleID: BundleID) throws {
         guard store.apps.notificationReceiver(of: bundleID, in: store.environment) != nil else {
             throw StoreError(
