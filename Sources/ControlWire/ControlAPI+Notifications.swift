@@ -37,6 +37,20 @@ extension ControlAPI {
         }
     }
 
+    /// A sample to send: a notification of a type that nothing in the store causes.
+    public struct NotificationSample: Codable, Sendable, Equatable {
+        /// The type, such as `EXTERNAL_PURCHASE_TOKEN`.
+        public var notificationType: String
+        /// The subtype; nil for none.
+        public var subtype: String?
+
+        /// Creates a sample.
+        public init(notificationType: String, subtype: String? = nil) {
+            self.notificationType = notificationType
+            self.subtype = subtype
+        }
+    }
+
     /// An attempt to send a notification.
     public struct SendAttempt: Codable, Sendable, Equatable {
         /// When the attempt began, in ISO 8601 by the store's clock.
@@ -77,6 +91,8 @@ extension ControlAPI {
         public var sendAttempts: [SendAttempt]
         /// The signed payload; nil in lists, before the first attempt, and for version 1.
         public var signedPayload: String?
+        /// Whether it is a sample, which reports nothing that happened.
+        public var isSample: Bool
         /// The version, 1 or 2.
         public var version: Int
         /// The body of version 1, JSON without the app's shared secret; nil in lists, before the first attempt, and for
@@ -87,8 +103,8 @@ extension ControlAPI {
         public init(
             number: String, notificationUUID: String, notificationType: String, subtype: String?, bundleId: String,
             signedDate: String, originalTransactionId: String?, transactionId: String?, state: String,
-            nextAttemptDate: String?, sendAttempts: [SendAttempt], signedPayload: String?, version: Int = 2,
-            body: String? = nil
+            nextAttemptDate: String?, sendAttempts: [SendAttempt], signedPayload: String?, isSample: Bool = false,
+            version: Int = 2, body: String? = nil
         ) {
             self.number = number
             self.notificationUUID = notificationUUID
@@ -102,6 +118,7 @@ extension ControlAPI {
             self.nextAttemptDate = nextAttemptDate
             self.sendAttempts = sendAttempts
             self.signedPayload = signedPayload
+            self.isSample = isSample
             self.version = version
             self.body = body
         }

@@ -12,6 +12,8 @@ public enum NotificationRoute: Sendable, Hashable {
     case removeReceiver(StoreEnvironment, bundle: String)
     /// Sends a test notification to an app's URL, answered with ``ControlAPI/Notification``.
     case test(StoreEnvironment, bundle: String)
+    /// Sends a sample to an app's URL: ``ControlAPI/NotificationSample``, answered with ``ControlAPI/Notification``.
+    case sample(StoreEnvironment, bundle: String)
     /// Lists notifications, newest first: a ``ControlAPI/Page`` of ``ControlAPI/Notification``.
     case list(
         StoreEnvironment, bundle: String? = nil, state: String? = nil, before: String? = nil, limit: Int? = nil)
@@ -28,6 +30,7 @@ public enum NotificationRoute: Sendable, Hashable {
         case .setReceiver(let store, let bundle): Line(.put, store, "notification-urls/{bundle}", [bundle])
         case .removeReceiver(let store, let bundle): Line(.delete, store, "notification-urls/{bundle}", [bundle])
         case .test(let store, let bundle): Line(.post, store, "notification-urls/{bundle}/test", [bundle])
+        case .sample(let store, let bundle): Line(.post, store, "notification-urls/{bundle}/sample", [bundle])
         case .list(let store, let bundle, let state, let before, let limit):
             Line(
                 .get, store, "notifications",
@@ -54,6 +57,7 @@ public enum NotificationRoute: Sendable, Hashable {
     /// One route of each line of the table, with values that stand for any.
     public static let all: [NotificationRoute] = [
         .receivers(.sandbox), .setReceiver(.sandbox, bundle: ""), .removeReceiver(.sandbox, bundle: ""),
-        .test(.sandbox, bundle: ""), .list(.sandbox), .notification(.sandbox, id: ""), .resend(.sandbox, id: ""),
+        .test(.sandbox, bundle: ""), .sample(.sandbox, bundle: ""), .list(.sandbox), .notification(.sandbox, id: ""),
+        .resend(.sandbox, id: ""),
     ]
 }

@@ -4,6 +4,7 @@ import contextlib
 import os
 import urllib.parse
 
+import conformance
 import playwright.sync_api
 import pytest
 import store as stores
@@ -19,10 +20,51 @@ playwright.sync_api.expect.set_options(timeout=PATIENCE)
 
 def pytest_addoption(parser):
     parser.addoption("--pictures", action="store_true", help=f"keep pictures of all pages in {PICTURES}")
+    parser.addoption("--write-conformance", action="store_true",
+                     help="write Documentation/ServerAPIConformance.md instead of comparing it")
+
+
+# The names of the tests that passed, and what is wrong with the page of conformance.
+PASSED, PROBLEMS = set(), []
+
+
+def pytest_runtest_logreport(report):
+    """Notes the tests that pass."""
+    if report.when == "call" and report.passed:
+        PASSED.add(report.nodeid.rsplit("::", 1)[-1].split("[")[0])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Joins what the tests of another process have seen."""
+    conformance.seen.update(map(tuple, getattr(node, "workeroutput", {}).get("conformance", [])))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Says what is wrong with the page of conformance."""
+    for line in PROBLEMS:
+        terminalreporter.write_line(line)
+
+
+def check_conformance(session):
+    """Compares the page of conformance, if all tests that show something ran."""
+    option = session.config.option
+    if session.testsfailed or option.keyword or option.markexpr or option.deselect:
+        return
+    if conformance.tests_of(conformance.FILES) <= PASSED and not any("::" in one for one in session.config.args):
+        PROBLEMS.extend(conformance.check(conformance.seen, option.write_conformance))
+    elif option.write_conformance:
+        PROBLEMS.append("--write-conformance needs all tests of " + ", ".join(conformance.FILES))
+    if PROBLEMS:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_sessionfinish(session):
-    """Puts all pictures on one page."""
+    """Compares the page of conformance, and puts all pictures on one page."""
+    if hasattr(session.config, "workerinput"):
+        session.config.workeroutput["conformance"] = sorted(conformance.seen)
+    else:
+        check_conformance(session)
     if session.config.getoption("--pictures") and not hasattr(session.config, "workerinput"):
         figures = "".join(f"<figure><img src='{path.name}' width='300'><figcaption>{path.stem}</figcaption></figure>"
                           for path in sorted(PICTURES.glob("*.png")))

@@ -11,7 +11,9 @@ import urllib.error
 import urllib.request
 import uuid
 
+import apple
 import attr
+import conformance
 import pytest
 import store as stores
 from appstoreserverlibrary.api_client import (
@@ -65,53 +67,6 @@ FORMS = {
 # The range to which the store's clock can be set ends with the year 2199.
 DATES = range(946_684_800_000, 7_258_118_400_000)
 
-# Apple's texts.
-MESSAGES = {
-    APIError.INVALID_REQUEST_REVISION: "Invalid request revision.",
-    APIError.INVALID_TRANSACTION_ID: "Invalid transaction id.",
-    APIError.INVALID_ORIGINAL_TRANSACTION_ID: "Invalid original transaction id.",
-    APIError.INVALID_EXTEND_BY_DAYS: "Invalid extend by days value.",
-    APIError.INVALID_EXTEND_REASON_CODE: "Invalid extend reason code.",
-    APIError.INVALID_REQUEST_IDENTIFIER: "Invalid request identifier.",
-    APIError.START_DATE_AFTER_END_DATE:
-        "Invalid request. The end date precedes the start date or the dates are the same.",
-    APIError.INVALID_START_DATE:
-        "Invalid request. The start date is not a timestamp value represented in milliseconds.",
-    APIError.INVALID_END_DATE: "Invalid request. The end date is not a timestamp value represented in milliseconds.",
-    APIError.MULTIPLE_FILTERS_SUPPLIED:
-        "Invalid request. Supply either a transaction id or a notification type, but not both.",
-    APIError.INVALID_TEST_NOTIFICATION_TOKEN: "Invalid request. The test notification token is invalid.",
-    APIError.INVALID_SORT: "Invalid request. The sort parameter is invalid.",
-    APIError.INVALID_PRODUCT_TYPE: "Invalid request. The product type parameter is invalid.",
-    APIError.INVALID_PRODUCT_ID: "Invalid request. The product id parameter is invalid.",
-    APIError.INVALID_SUBSCRIPTION_GROUP_IDENTIFIER:
-        "Invalid request. The subscription group identifier parameter is invalid.",
-    APIError.INVALID_IN_APP_OWNERSHIP_TYPE: "Invalid request. The in-app ownership type parameter is invalid.",
-    APIError.INVALID_EMPTY_STOREFRONT_COUNTRY_CODE_LIST:
-        "Invalid request. If provided, the list of storefront country codes must not be empty.",
-    APIError.INVALID_STOREFRONT_COUNTRY_CODE: "Invalid request. A storefront country code was invalid.",
-    APIError.INVALID_REVOKED: "Invalid request. The revoked parameter is invalid.",
-    APIError.INVALID_STATUS: "Invalid request. The status parameter is invalid.",
-    APIError.APP_TRANSACTION_ID_NOT_SUPPORTED_ERROR:
-        "Invalid request. App transactions aren't supported by this endpoint.",
-    APIError.INVALID_APP_ACCOUNT_TOKEN_UUID_ERROR:
-        "Invalid request. The app account token field must be a valid UUID.",
-    APIError.TRANSACTION_ID_IS_NOT_ORIGINAL_TRANSACTION_ID_ERROR:
-        "Invalid request. The transaction ID provided is not an original transaction ID.",
-    APIError.SUBSCRIPTION_EXTENSION_INELIGIBLE: "Forbidden - subscription state ineligible for extension.",
-    APIError.SUBSCRIPTION_MAX_EXTENSION: "Forbidden - subscription has reached maximum extension count.",
-    APIError.ORIGINAL_TRANSACTION_ID_NOT_FOUND: "Original transaction id not found.",
-    APIError.SERVER_NOTIFICATION_URL_NOT_FOUND:
-        "No App Store Server Notification URL found for provided app. Check that a URL is configured in App Store "
-        "Connect for this environment.",
-    APIError.STATUS_REQUEST_NOT_FOUND:
-        "The server didn't find a subscription-renewal-date extension request for this requestIdentifier and productId "
-        "combination.",
-    APIError.TRANSACTION_ID_NOT_FOUND: "Transaction id not found.",
-    APIError.RATE_LIMIT_EXCEEDED: "Rate limit exceeded.",
-    APIError.GENERAL_INTERNAL: "An unknown error occurred.",
-}
-
 
 class Item(typing.NamedTuple):
     """A subscription in an answer about statuses."""
@@ -148,6 +103,7 @@ def members(model):
 
 def assert_known(payload, read):
     """Compares the members of a payload with the library's model of it, and their values with Apple's formats."""
+    conformance.note_members(type(read).__name__, payload)
     known = members(type(read))
     assert not set(payload) - set(known), "unknown members"
     assert {name: type(value) for name, value in payload.items()} == {name: known[name] for name in payload}
@@ -211,8 +167,9 @@ def refused(error):
     with pytest.raises(APIException) as caught:
         yield
     failure = caught.value
-    assert (failure.api_error, failure.error_message) == (error, MESSAGES[error])
+    assert (failure.api_error, failure.error_message) == (error, apple.ERRORS[int(error)])
     assert failure.http_status_code == error // 10_000
+    conformance.note_error(error)
 
 
 @contextlib.contextmanager
@@ -221,6 +178,7 @@ def unauthenticated():
     with pytest.raises(APIException) as caught:
         yield
     assert (caught.value.http_status_code, caught.value.raw_api_error) == (401, None)
+    conformance.note(conformance.UNAUTHENTICATED)
 
 
 class AppServer:
@@ -249,6 +207,15 @@ class AppServer:
         # The library has no parameter for the address: it derives it from the environment. LOCAL_TESTING has a fixed
         # address, too, and would turn verification off. So the address of this one client is replaced.
         client._base_url = self.address
+        execute = client._execute_request
+
+        def noted(*arguments, **named):
+            response = execute(*arguments, **named)
+            conformance.note_answer(
+                response.request.method, response.request.url, response.status_code, response.content, self.environment)
+            return response
+
+        client._execute_request = noted
         return client
 
     def make_verifier(self, online=False, app=APP, environment=None, root=None):
@@ -383,7 +350,9 @@ class AppServer:
             request.add_header("Content-Type", "application/json")
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                return Answer(answer.status, answer.headers["Content-Type"], answer.read())
+                found = Answer(answer.status, answer.headers["Content-Type"], answer.read())
+                conformance.note_answer(method, path, found.status, found.body, self.environment)
+                return found
         except urllib.error.HTTPError as error:
             with error:
                 return Answer(error.code, error.headers["Content-Type"], error.read())
@@ -393,4 +362,5 @@ class AppServer:
         that Python's library needs."""
         answer = self.ask(path, "Bearer " + token(self.key), method, body)
         assert (answer.status, answer.type) == (error // 10_000, "application/json"), answer
-        assert json.loads(answer.body) == {"errorCode": int(error), "errorMessage": MESSAGES[error]}
+        assert json.loads(answer.body) == {"errorCode": int(error), "errorMessage": apple.ERRORS[int(error)]}
+        conformance.note_error(error)

@@ -184,6 +184,10 @@ class Customer:
             order["applicationUsername"] = user
         return request("POST", self._device + "/purchases", order, self._token)["transaction"]
 
+    def redeem(self, app, code):
+        """Redeems a code for an app. Returns the transaction."""
+        return request("POST", self._device + "/redemptions", {"bundleId": app, "code": code}, self._token)
+
     def finish(self, transaction):
         """Finishes a transaction."""
         request("POST", f"{self._device}/transactions/{transaction}/finish", token=self._token)

@@ -9,13 +9,16 @@ import uuid
 import pytest
 import store as stores
 from appstoreserverlibrary.api_client import APIError, APIException
+from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
+from appstoreserverlibrary.models.MassExtendRenewalDateRequest import MassExtendRenewalDateRequest
 from appstoreserverlibrary.models.NotificationHistoryRequest import NotificationHistoryRequest
 from appstoreserverlibrary.models.NotificationTypeV2 import NotificationTypeV2
 from appstoreserverlibrary.models.SendAttemptResult import SendAttemptResult
 from appstoreserverlibrary.models.Status import Status
 from appstoreserverlibrary.models.Subtype import Subtype
 from server_api import (
-    APP, CATALOG, DAY, MONTHLY, NAMES, OTHER_APP, PREMIUM, AppServer, assert_known, make_key, payload_of, refused,
+    APP, CATALOG, CLUB, COINS, DAY, MONTHLY, NAMES, OTHER_APP, PREMIUM, AppServer, assert_known, make_key, payload_of,
+    refused,
 )
 
 ALWAYS = {"notificationType", "notificationUUID", "version", "signedDate"}
@@ -82,6 +85,11 @@ def verified(api, signed):
     assert ALWAYS <= set(payload) and len(ONE_OF & set(payload)) == 1
     assert note.version == "2.0" and str(uuid.UUID(note.notificationUUID)) == note.notificationUUID
     if note.data is None:
+        (part,) = ONE_OF & set(payload)
+        assert_known(payload[part], getattr(note, part))
+        if note.appData:
+            signed = note.appData.signedAppTransactionInfo
+            assert_known(payload_of(signed), api.verifier.verify_and_decode_app_transaction(signed))
         return note, None
     assert_known(payload["data"], note.data)
     api.assert_own(note.data)
@@ -197,3 +205,76 @@ def test_what_happens_to_a_subscription_is_told(api, receiver):
         history(transactionId=first, notificationType=NotificationTypeV2.EXPIRED)
     with refused(APIError.START_DATE_AFTER_END_DATE):
         history(start=now + 2 * DAY)
+
+
+def test_the_history_has_pages(api, receiver):
+    customer = api.customer()
+    coins = [api.buy(customer, COINS) for _ in range(21)]
+    now = api.report("clock", "show")["milliseconds"]
+    request = NotificationHistoryRequest(now - DAY, now + DAY, transactionId=coins[0])
+
+    def first_page():
+        page = api.client.get_notification_history(None, request)
+        return page if page.hasMore else None
+
+    first = wait_for(first_page)
+    second = api.client.get_notification_history(first.paginationToken, request)
+    assert (len(second.notificationHistory), second.hasMore, second.paginationToken) == (1, False, None)
+    found = [verified(api, one.signedPayload)[1].transactionId
+             for page in (first, second) for one in page.notificationHistory]
+    assert sorted(found) == sorted(coins)
+
+
+def notes_after(api, receiver, known, *wanted):
+    """Waits until notifications of all types have arrived after the first `known` ones. Returns them by their types."""
+    def look():
+        notes = [verified(api, signed)[0] for signed in signed_payloads(receiver)[known:]]
+        found = {note.rawNotificationType: note for note in notes}
+        return found if set(wanted) <= set(found) else None
+
+    return wait_for(look)
+
+
+def test_a_request_for_a_refund_asks_for_the_consumption(api, receiver):
+    known = len(receiver.received)
+    coins = api.buy(api.customer(), COINS)
+    api.report("refund-request", "make", coins, "--reason", "unintended-purchase")
+    notes = notes_after(api, receiver, known, "ONE_TIME_CHARGE", "CONSUMPTION_REQUEST")
+    data = notes["CONSUMPTION_REQUEST"].data
+    assert (data.rawConsumptionRequestReason, data.status) == ("UNINTENDED_PURCHASE", None)
+
+
+def test_an_extension_of_all_is_told(api, receiver):
+    known = len(receiver.received)
+    api.buy(api.customer(), CLUB)
+    asked = MassExtendRenewalDateRequest(7, ExtendReasonCode.OTHER, str(uuid.uuid4()), ["USA"], CLUB)
+    api.client.extend_renewal_date_for_all_active_subscribers(asked)
+    notes = notes_after(api, receiver, known, "SUBSCRIBED", "RENEWAL_EXTENDED", "RENEWAL_EXTENSION")
+    note = notes["RENEWAL_EXTENSION"]
+    api.assert_own(note.summary)
+    assert (note.subtype, note.summary.productId, note.summary.requestIdentifier) == (
+        Subtype.SUMMARY, CLUB, asked.requestIdentifier)
+    assert (note.summary.storefrontCountryCodes, note.summary.succeededCount, note.summary.failedCount) == (
+        ["USA"], 1, 0)
+
+
+# The library knows neither the members of the other samples nor the object of UNCLAIM_SEATS.
+@pytest.mark.parametrize("kind, part", [
+    ("EXTERNAL_PURCHASE_TOKEN/UNREPORTED", "externalPurchaseToken"), ("RESCIND_CONSENT", "appData"),
+    ("METADATA_UPDATE", "data"), ("PRICE_CHANGE", "data")])
+def test_samples_have_apples_form(api, receiver, kind, part):
+    api.buy(api.customer(), MONTHLY)
+    # Retries of production wait longer.
+    wait_for(lambda: all("nextAttemptDate" in one for one in api.report(
+        "notification", "list", "--app", APP, "--state", "waiting")))
+    known = len(receiver.received)
+    sent = api.report("notification", "sample", "--app", APP, kind)
+    assert sent["isSample"]
+    wait_for(lambda: len(receiver.received) > known)
+    (signed,) = signed_payloads(receiver)[known:]
+    note, transaction = verified(api, signed)
+    assert (note.notificationUUID, note.rawNotificationType) == (sent["notificationUUID"], kind.split("/")[0])
+    assert getattr(note, part) is not None and (transaction is not None) == (part == "data")
+    if transaction:
+        info = payload_of(note.data.signedTransactionInfo)["advancedCommerceInfo"]
+        assert [one["SKU"] for one in info["items"]] == ["sample"]

@@ -589,3 +589,122 @@ def test_requests_fail_on_order(api, error):
     with refused(error):
         api.info(coins)
     api.info(coins)
+
+
+def test_the_last_refunds_are_listed(api):
+    customer = api.customer()
+    coins = [api.buy(customer, COINS) for _ in range(2)]
+    for transaction in coins:
+        api.refund(transaction)
+    answer = api.ask(f"/inApps/v1/refund/lookup/{coins[0]}", "Bearer " + token(api.key))
+    assert answer.status == 200
+    signed = json.loads(answer.body)["signedTransactions"]
+    assert sorted(api.transaction(one).transactionId for one in signed) == sorted(coins)
+
+
+# What an app's server says of a purchase, in both versions.
+CONSUMED_V1 = {
+    "customerConsented": True, "sampleContentProvided": False, "accountTenure": 1, "appAccountToken": "",
+    "consumptionStatus": 1, "deliveryStatus": 0, "lifetimeDollarsPurchased": 1, "lifetimeDollarsRefunded": 0,
+    "platform": 1, "playTime": 1, "refundPreference": 2, "userStatus": 1,
+}
+CONSUMED_V2 = {
+    "customerConsented": True, "sampleContentProvided": False, "deliveryStatus": "DELIVERED",
+    "consumptionPercentage": 50_000, "refundPreference": "DECLINE",
+}
+
+
+@pytest.mark.parametrize("version, body", [(1, CONSUMED_V1), (2, CONSUMED_V2)])
+def test_consumption_is_taken(api, version, body):
+    coins = api.buy(api.customer(), COINS)
+    request = api.report("refund-request", "make", coins)
+    answer = api.ask(
+        f"/inApps/v{version}/transactions/consumption/{coins}", "Bearer " + token(api.key), "PUT", body)
+    assert (answer.status, answer.body) == (202, b"")
+    assert api.report("refund-request", "show", request["requestId"])["consumptionVersion"] == version
+
+
+@pytest.mark.parametrize("error, member, value", [
+    (4000032, "accountTenure", 8), (4000033, "appAccountToken", "Anna"), (4000034, "consumptionStatus", 4),
+    (4000035, "customerConsented", False), (4000036, "deliveryStatus", 6), (4000037, "lifetimeDollarsPurchased", 8),
+    (4000038, "lifetimeDollarsRefunded", 8), (4000039, "platform", 3), (4000040, "playTime", 8),
+    (4000041, "sampleContentProvided", "yes"), (4000042, "userStatus", 5), (4000044, "refundPreference", 4)])
+def test_wrong_consumption_is_refused(api, error, member, value):
+    coins = api.buy(api.customer(), COINS)
+    api.assert_refused(
+        error, f"/inApps/v1/transactions/consumption/{coins}", "PUT", CONSUMED_V1 | {member: value})
+
+
+def test_consumption_of_other_products_is_refused(api):
+    customer = api.customer()
+    lamp, audio = api.buy(customer, LAMP), api.buy(customer, AUDIO)
+    api.assert_refused(4000047, f"/inApps/v1/transactions/consumption/{lamp}", "PUT", CONSUMED_V1)
+    api.assert_refused(4000209, f"/inApps/v2/transactions/consumption/{audio}", "PUT", CONSUMED_V2)
+
+
+NOTIFICATIONS = "/inApps/v1/notifications/history"
+
+
+# The body is made with the store's time.
+@pytest.mark.parametrize("error, method, path, body", [
+    (4000000, "POST", NOTIFICATIONS, lambda now: "x"),
+    (4000012, "POST", NOTIFICATIONS, lambda now: {"startDate": 1, "endDate": now}),
+    (4000014, "POST", NOTIFICATIONS + "?paginationToken=x", lambda now: {"startDate": now - DAY, "endDate": now}),
+    (4000018, "POST", NOTIFICATIONS,
+     lambda now: {"startDate": now - DAY, "endDate": now, "notificationType": "SOLD"}),
+    (4000025, "GET", "/inApps/v2/history/{coins}?excludeRevoked=maybe", None),
+    (4040008, "GET", f"/inApps/v1/notifications/test/{uuid.UUID(int=1)}_1", None)])
+def test_further_errors_have_apples_numbers_and_texts(api, error, method, path, body):
+    coins, now = api.buy(api.customer(), COINS), api.report("clock", "show")["milliseconds"]
+    api.assert_refused(error, path.format(coins=coins), method, body and body(now))
+
+
+def test_a_members_share_is_not_changed(api):
+    anna, ben = api.customer(), api.customer()
+    api.buy(anna, AUDIO)
+    api.buy(anna, LAMP)
+    coins = api.buy(ben, COINS)
+    api.report("family", "create", anna.name)
+    api.report("family", "add", anna.name, ben.name)
+    shared = {one.productId: one.transactionId
+              for one in api.history(coins, inAppOwnershipType=InAppOwnershipType.FAMILY_SHARED)[0]}
+    api.assert_refused(
+        4030007, f"/inApps/v1/subscriptions/extend/{shared[AUDIO]}", "PUT",
+        {"extendByDays": 7, "extendReasonCode": 0, "requestIdentifier": str(uuid.uuid4())})
+    api.assert_refused(
+        4000185, f"/inApps/v1/transactions/{shared[LAMP]}/appAccountToken", "PUT",
+        {"appAccountToken": str(uuid.uuid4())})
+
+
+def test_an_offer_is_in_what_it_pays(api):
+    customer = api.customer()
+    first = api.buy(customer, PREMIUM)
+    api.report("offer-code", "create-custom", PREMIUM, "SPRING", "--offer", "Spring", "--limit", "10")
+    customer.redeem(APP, "SPRING")
+    (item,) = api.statuses(first)
+    assert (item.transaction.offerIdentifier, item.renewal.rawOfferType, item.renewal.offerIdentifier) == (
+        None, 3, "Spring")
+    assert (item.renewal.offerDiscountType, item.renewal.offerPeriod, item.renewal.renewalPrice) == (
+        OfferDiscountType.FREE_TRIAL, "P1M", 0)
+    api.advance("32d")
+    (item,) = api.statuses(first)
+    assert (item.transaction.rawOfferType, item.transaction.offerIdentifier, item.renewal.offerIdentifier) == (
+        3, "Spring", None)
+
+
+def test_former_subscribers_have_win_back_offers(api):
+    customer = api.customer()
+    first = api.buy(customer, AUDIO)
+    api.report("subscription", "cancel", customer.name)
+    api.advance("2mo")
+    (item,) = api.statuses(first, Status.EXPIRED)
+    assert item.renewal.eligibleWinBackOfferIds == ["miss-you"]
+
+
+def test_a_price_increase_waits_for_an_answer(api):
+    customer = api.customer()
+    first = api.buy(customer, AUDIO)
+    api.report("price-increase", "add", AUDIO, "9.99", "--account", customer.name)
+    (group,) = api.client.get_all_subscription_statuses(first).data
+    (item,) = group.lastTransactions
+    assert api.renewal(item.signedRenewalInfo).rawPriceIncreaseStatus == 0

@@ -41,6 +41,7 @@ import Testing
         "notification list --state lost", "notification show", "notification resend", "notification url set",
         "notification test --environment mars", "rate-limit set", "rate-limit set history", "rate-limit set history 0",
         "rate-limit set books 1", "rate-limit set history 1000000001", "rate-limit apple --environment mars",
+        "notification sample",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -71,7 +72,7 @@ import Testing
     @Test(arguments: [
         "buy com.example.a", "clock", "fault", "app list", "account list", "purchase", "transaction list",
         "payment-rule", "key", "notification", "notification test", "notification url",
-        "rate-limit", "rate-limit apple", "rate-limit off",
+        "rate-limit", "rate-limit apple", "rate-limit off", "notification sample RESCIND_CONSENT",
         "clock --control http://127.0.0.1:1", "receipt inspect no-such-file", "serve no-such-file.storekit",
         "catalog check no-such-file", "merchant products load no-such-file", "merchant check --config no-such-file",
         "merchant serve --config no-such-file",
@@ -120,7 +121,7 @@ import Testing
         "merchant restore", "product", "product list", "product create", "product set", "product submit",
         "product history", "app register", "app checklist", "catalog import", "catalog export",
         "key", "key make", "key list", "key revoke", "notification", "notification list", "notification show",
-        "notification resend", "notification test", "notification url", "notification url show",
+        "notification resend", "notification test", "notification sample", "notification url", "notification url show",
         "notification url set", "notification url remove", "rate-limit", "rate-limit show", "rate-limit apple",
         "rate-limit set", "rate-limit off",
     ])

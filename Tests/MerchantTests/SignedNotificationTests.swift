@@ -153,8 +153,15 @@ import Testing
                 #expect(try await shop.merchant.receive(signedPayload: payload) == .ignored, "\(type)")
                 #expect(try await shop.merchant.receive(signedPayload: payload) == .duplicate, "\(type)")
             }
+            for (type, subtype) in [
+                ("REFUND", "SEATS"), ("DID_CHANGE_RENEWAL_PREF", "INCREASE_QUANTITY"),
+                ("DID_CHANGE_RENEWAL_PREF", "DECREASE_QUANTITY"),
+            ] {
+                let payload = try shop.notification(type, coins, id: type + subtype, subtype: subtype)
+                #expect(try await shop.merchant.receive(signedPayload: payload) == .ignored, "\(type)/\(subtype)")
+            }
             #expect(try await shop.gems("ann", in: .sandbox) == 0)
-            let list = try await shop.merchant.notifications().notifications
+            let list = try await shop.merchant.notifications().notifications.filter { $0.subtype == "ANYTHING" }
             #expect(Set(list.map(\.type)) == Set(types))
             #expect(list.allSatisfy { $0.outcome == .ignored && $0.subtype == "ANYTHING" && $0.transactionID == "9" })
         }

@@ -411,10 +411,20 @@ private struct Received {
             #expect(try await control(.list(.sandbox, state: "lost")).status == 400)
             #expect(try await control(.list(.sandbox, before: "x")).status == 400)
 
+            for (body, status) in [
+                (#"{}"#, 400), (#"{"notificationType": "DID_RENEW"}"#, 400), (#"{"notificationType": "X"}"#, 400),
+                (#"{"notificationType": "PRICE_CHANGE", "subtype": "X"}"#, 400),
+                (#"{"notificationType": "PRICE_CHANGE"}"#, 200),
+            ] {
+                #expect(try await control(.sample(.sandbox, bundle: bundle), body).status == status, "\(body)")
+            }
+            let rows = try await Self.settled(server)
+            #expect(rows.filter(\.isSample).map(\.notificationType) == ["PRICE_CHANGE"])
+
             #expect(try await control(.removeReceiver(.sandbox, bundle: bundle)).status == 204)
             #expect(try await control(.test(.sandbox, bundle: bundle)).status == 409)
             let audit = try await server.control("GET", ControlRoute.audit().path).text
-            #expect(audit.contains("notification-urls"))
+            #expect(audit.contains("notification-urls") && audit.contains("sample PRICE_CHANGE"))
         }
     }
 }

@@ -12,7 +12,8 @@ struct NotificationCommand: AsyncParsableCommand {
               cornerstore notification list --state failed
               cornerstore notification resend 8c5b3a5e-4f0c-4a6b-9b44-0e52f6c2a7d1
             """,
-        subcommands: [List.self, Show.self, Resend.self, Test.self, Address.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Show.self, Resend.self, Test.self, Sample.self, Address.self],
+        defaultSubcommand: List.self)
 
     struct Options: ParsableArguments {
         @OptionGroup var environment: EnvironmentOptions
@@ -44,6 +45,7 @@ struct NotificationCommand: AsyncParsableCommand {
 
     private static func words(_ notification: ControlAPI.Notification) -> String {
         [notification.notificationType, notification.subtype].compactMap(\.self).joined(separator: "/")
+            + (notification.isSample ? " (sample)" : "")
     }
 
     enum State: String, ExpressibleByArgument, CaseIterable {
@@ -139,6 +141,35 @@ struct NotificationCommand: AsyncParsableCommand {
             let bundle = try await AppSelection.only(app, client)
             let sent: ControlAPI.Notification = try await client.send(
                 .notifications(.test(options.environment.environment, bundle: bundle)))
+            try options.report(sent)
+        }
+    }
+
+    struct Sample: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send a sample of a type that nothing in the store causes, such as EXTERNAL_PURCHASE_TOKEN.",
+            discussion: """
+                A sample has Apple's form, and the contents of the app's first subscription or made-up ones. Lists and \
+                the log mark it. For a type that the store sends itself, the command fails and names the command \
+                that causes it.
+
+                  cornerstore notification sample EXTERNAL_PURCHASE_TOKEN/UNREPORTED
+                  cornerstore notification sample RESCIND_CONSENT --app com.example.app --environment production
+                """)
+        @Argument(help: ArgumentHelp("The type, and its subtype if it has one.", valueName: "type/subtype"))
+        var type: String
+        @Option(help: ArgumentHelp("The app. The default is the store's only one.", valueName: "bundle-id"))
+        var app: String?
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let words = type.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let client = try options.control.client()
+            let bundle = try await AppSelection.only(app, client)
+            let sent: ControlAPI.Notification = try await client.send(
+                .notifications(.sample(options.environment.environment, bundle: bundle)),
+                ControlAPI.NotificationSample(
+                    notificationType: words.first ?? "", subtype: words.count > 1 ? words[1] : nil))
             try options.report(sent)
         }
     }

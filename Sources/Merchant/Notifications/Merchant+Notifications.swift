@@ -35,7 +35,9 @@ extension Merchant {
         let writer = EventWriter(policy, id: makeID(), now: now)
         let (policy, plan) = (self.policy, item)
         return try await commit(.notification) { connection in
-            guard let purchase = notification.purchase, let effect = NotificationEffect(type: notification.type) else {
+            guard let purchase = notification.purchase,
+                let effect = NotificationEffect(type: notification.type, subtype: notification.subtype)
+            else {
                 return try NotificationRecords.insert(notification, .ignored, at: now, connection)
                     ? .ignored : .duplicate
             }

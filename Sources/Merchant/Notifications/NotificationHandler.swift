@@ -13,8 +13,13 @@ enum NotificationEffect: Sendable {
     /// Something became known about the renewal of a subscription.
     case renewal
 
-    /// Creates the effect of a type (`notificationType`). Returns nil for a type that has no effect here.
-    init?(type: String) {
+    /// The subtypes of notifications about some of a subscription's seats. The transaction stays valid for the others:
+    /// a refund with `SEATS` revokes no access.
+    private static let seats: Set<String> = ["SEATS", "INCREASE_QUANTITY", "DECREASE_QUANTITY"]
+
+    /// Creates the effect of a type (`notificationType`) and a subtype. Returns nil for those that have no effect here.
+    init?(type: String, subtype: String?) {
+        if let subtype, Self.seats.contains(subtype) { return nil }
         switch type {
         case "REFUND", "REVOKE": self = .refund
         case "REFUND_REVERSED": self = .reversal

@@ -27,10 +27,12 @@ struct NotificationContent: Sendable {
     var transactionInfo: String?
     /// The payload of `signedRenewalInfo`.
     var renewalInfo: String?
-    /// An object with the member `summary`, which stands in place of `data`.
-    var summary: String?
+    /// An object with one member that stands in place of `data`, such as `summary`.
+    var part: String?
     /// The `CFBundleVersion` of the app with which the customer last asked for a receipt; nil while it is unknown.
     var bundleVersion: String?
+    /// Whether this is a sample, which reports nothing that happened.
+    var isSample = false
 
     /// A test notification, which says nothing but the app and the environment.
     static func test(_ bundleID: BundleID, at date: Int64) -> NotificationContent {
@@ -41,7 +43,7 @@ struct NotificationContent: Sendable {
     /// - Parameter snapshot: an object with the member `summary`, as the feed has it.
     static func summary(_ snapshot: String, _ bundleID: BundleID, at date: Int64) -> NotificationContent {
         NotificationContent(
-            type: "RENEWAL_EXTENSION", subtype: "SUMMARY", bundleID: bundleID, date: date, summary: snapshot)
+            type: "RENEWAL_EXTENSION", subtype: "SUMMARY", bundleID: bundleID, date: date, part: snapshot)
     }
 
     /// Signs the payload: Apple's `responseBodyV2DecodedPayload`.
@@ -53,9 +55,9 @@ struct NotificationContent: Sendable {
         json.member("notificationType", type)
         if let subtype { json.member("subtype", subtype) }
         json.member("notificationUUID", notificationID)
-        if let summary {
+        if let part {
             // The member without the braces around it.
-            json.append(Array(",".utf8) + summary.utf8.dropFirst().dropLast())
+            json.append(Array(",".utf8) + part.utf8.dropFirst().dropLast())
         } else {
             json.beginObject("data")
             if let appID { json.member("appAppleId", number: appID) }

@@ -17,11 +17,14 @@ public struct OutgoingNotification: Sendable, Equatable {
     public let signedPayload: String
     /// The body of the request, JSON. That of version 1 has the app's shared secret, so it must not be logged.
     public let body: String
+    /// Whether it is a sample, which reports nothing that happened.
+    public let isSample: Bool
 
     /// - Parameter password: the app's shared secret, for version 1; nil or empty to leave it out.
     init(_ due: Notifications.Due, payload: String, password: String?) {
         let notification = due.notification
         (number, lane, type, resends) = (notification.number, due.lane, notification.type, due.resends)
+        isSample = notification.isSample
         signedPayload = payload
         switch (notification.version, password) {
         case (.two, _):
@@ -49,7 +52,7 @@ public struct NotificationOutbox: Sendable {
 
     /// The store that writes the notifications.
     public let store: Store
-    private let identity: @Sendable () -> JWSIdentity
+    let identity: @Sendable () -> JWSIdentity
 
     /// Creates the outbox of a store.
     /// - Parameter identity: returns the signer of the payloads. Its certificates can change.
@@ -164,6 +167,27 @@ public struct NotificationOutbox: Sendable {
     /// - Throws: ``StoreError`` `wrong_state` when the app has no receiver, or one of version 1, which has no test
     ///   notification; ``DatabaseError``.
     public func sendTest(to bundleID: BundleID) async throws -> ServerNotification {
+        try checkReceiver(of: bundleID)
+        return try await send(.test(bundleID, at: store.clock.milliseconds))
+    }
+
+    /// Sends an app's server a sample: a notification of a type that nothing causes here, with made-up contents or
+    /// those of the app's first subscription.
+    /// - Parameter subtype: nil for a type without one.
+    /// - Throws: ``StoreError`` `invalid_request` for a type that has no sample, with the samples or the command that
+    ///   causes the type; `wrong_state` when the app has no receiver, or one of version 1; ``DatabaseError``;
+    ///   ``ReceiptAuthorityError`` when the sample cannot be signed.
+    public func sendSample(
+        of type: String, _ subtype: String?, to bundleID: BundleID
+    ) async throws -> ServerNotification {
+        let sample = try NotificationSample.named(type, subtype)
+        try checkReceiver(of: bundleID)
+        return try await send(try await content(of: sample, for: bundleID))
+    }
+
+    /// Checks that an app has a receiver of version 2.
+    /// - Throws: ``StoreError`` `wrong_state` when it has none.
+    private func checkReceiver(of bundleID: BundleID) throws {
         guard let receiver = store.apps.notificationReceiver(of: bundleID, in: store.environment) else {
             throw StoreError(
                 .wrongState,
@@ -174,9 +198,11 @@ public struct NotificationOutbox: Sendable {
             throw StoreError(
                 .wrongState,
                 "The app's URL gets version 1 of the notifications in this environment, which has no test "
-                    + "notification. Set the URL without --v1.")
+                    + "notification and no samples. Set the URL without --v1.")
         }
-        let content = NotificationContent.test(bundleID, at: store.clock.milliseconds)
+    }
+
+    private func send(_ content: NotificationContent) async throws -> ServerNotification {
         let number = store.ids.next()
         let written = try await store.database.write { connection in
             try Notifications.add(content, as: number, connection)

@@ -15,7 +15,7 @@ enum Notifications {
 
     private static let columns = """
         number, notification_id, bundle_id, lane, type, subtype, date, transaction_id, state, due_at, attempts, \
-        send_log, signed_payload, version
+        send_log, signed_payload, version, is_sample
         """
 
     /// Writes a notification, to be sent as soon as possible.
@@ -25,8 +25,8 @@ enum Notifications {
             """
             INSERT INTO notifications (number, notification_id, bundle_id, account_id, lane, type, subtype, date,
                 transaction_id, status, consumption_reason, transaction_info, renewal_info, summary, bundle_version,
-                version, state, due_at, attempts, send_log)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'waiting', 0, 0, '')
+                version, is_sample, state, due_at, attempts, send_log)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 'waiting', 0, 0, '')
             """,
             [
                 .integer(number.rawValue), .text(content.notificationID), .text(content.bundleID.rawValue),
@@ -34,8 +34,8 @@ enum Notifications {
                 .integer((content.originalTransactionID ?? number).rawValue), .text(content.type),
                 SQLValue(content.subtype), .integer(content.date), SQLValue(content.transactionID?.rawValue),
                 SQLValue(content.status), SQLValue(content.consumptionReason), SQLValue(content.transactionInfo),
-                SQLValue(content.renewalInfo), SQLValue(content.summary), SQLValue(content.bundleVersion),
-                .integer(content.version.rawValue),
+                SQLValue(content.renewalInfo), SQLValue(content.part), SQLValue(content.bundleVersion),
+                .integer(content.version.rawValue), .boolean(content.isSample),
             ] as [SQLValue])
     }
 
@@ -66,7 +66,7 @@ enum Notifications {
         ).map { row in
             let notification = try ServerNotification(row)
             return Due(
-                notification: notification, lane: try row.int64(3), resends: try row.int64(21),
+                notification: notification, lane: try row.int64(3), resends: try row.int64(22),
                 content: notification.signedPayload == nil ? try NotificationContent(row, notification) : nil)
         }
     }
@@ -247,7 +247,7 @@ extension ServerNotification {
             transactionID: transactionID.map { TransactionID(rawValue: $0) }, state: state,
             nextAttemptDate: state == .waiting && due > 0 ? due : nil,
             attempts: SendAttempt.read(try row.string(11)), signedPayload: try row.optionalString(12),
-            version: try NotificationVersion(row, column: 13))
+            version: try NotificationVersion(row, column: 13), isSample: try row.bool(14))
     }
 }
 
@@ -257,11 +257,11 @@ extension NotificationContent {
         self.init(
             notificationID: notification.notificationID, version: notification.version, type: notification.type,
             subtype: notification.subtype, bundleID: notification.bundleID, date: notification.date,
-            accountID: try row.optionalString(14).map { AccountID($0) },
+            accountID: try row.optionalString(15).map { AccountID($0) },
             originalTransactionID: notification.originalTransactionID, transactionID: notification.transactionID,
-            status: try row.optionalInt64(15), consumptionReason: try row.optionalString(16),
-            transactionInfo: try row.optionalString(17), renewalInfo: try row.optionalString(18),
-            summary: try row.optionalString(19), bundleVersion: try row.optionalString(20))
+            status: try row.optionalInt64(16), consumptionReason: try row.optionalString(17),
+            transactionInfo: try row.optionalString(18), renewalInfo: try row.optionalString(19),
+            part: try row.optionalString(20), bundleVersion: try row.optionalString(21))
     }
 }
 

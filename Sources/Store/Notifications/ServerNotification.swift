@@ -39,6 +39,8 @@ public struct ServerNotification: Sendable, Equatable {
     public let signedPayload: String?
     /// The version of the notification: what the receiver got when it was written.
     public let version: NotificationVersion
+    /// Whether it is a sample, which reports nothing that happened.
+    public let isSample: Bool
 }
 
 /// The notifications that the operator asks for. Properties that are nil select every row.

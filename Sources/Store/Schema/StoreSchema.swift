@@ -141,6 +141,7 @@ public enum StoreSchema {
         rateLimits,
         earlyExtensions,
         historyEnds,
+        notificationSamples,
     ]
 }
 

@@ -55,7 +55,9 @@ extension ServerAPI {
         json.member(
             "signedAppTransactionInfo",
             try identity.sign(
-                store.appTransactionPayload(of: account, app, identifier, at: store.clock.milliseconds)))
+                store.appTransactionPayload(
+                    app, identifier, since: ReceiptIssuer.originalPurchaseDate(of: account, store.environment),
+                    at: store.clock.milliseconds)))
         json.endObject()
         return json.bytes
     }
@@ -63,8 +65,9 @@ extension ServerAPI {
 
 extension Store {
     /// The members of Apple's app transaction. The server knows no device, so nothing binds it to one.
+    /// - Parameter since: when the customer first had the app.
     func appTransactionPayload(
-        of account: Account, _ app: AppRecord, _ id: AppTransactionID, at date: Int64
+        _ app: AppRecord, _ id: AppTransactionID, since: Int64, at date: Int64
     ) -> [UInt8] {
         let isSandbox = environment == .sandbox
         var json = JSONBytes(capacity: 1_024)
@@ -77,7 +80,7 @@ extension Store {
             "versionExternalIdentifier",
             number: isSandbox ? 0 : app.versionExternalIdentifier(ReceiptIssuer.originalApplicationVersion))
         json.member("receiptCreationDate", number: date)
-        json.member("originalPurchaseDate", number: ReceiptIssuer.originalPurchaseDate(of: account, environment))
+        json.member("originalPurchaseDate", number: since)
         json.member("originalApplicationVersion", ReceiptIssuer.originalApplicationVersion)
         json.member("appTransactionId", id.description)
         json.member("originalPlatform", "iOS")

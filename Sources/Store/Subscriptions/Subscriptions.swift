@@ -59,6 +59,15 @@ enum Subscriptions {
         }
     }
 
+    /// The first subscription in an app; nil without one. This scans the table.
+    static func first(in bundleID: BundleID, _ connection: Connection) throws -> Subscription? {
+        try connection.queryOne(
+            """
+            SELECT \(columns) FROM subscriptions WHERE bundle_id = $1 ORDER BY original_transaction_id LIMIT 1
+            """, [bundleID.rawValue]
+        ).map { try Subscription($0) }
+    }
+
     /// The most rows that ``active(for:limit:_:)`` looks at.
     private static let mostLookedAt = 5_000
 

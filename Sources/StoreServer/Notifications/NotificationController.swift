@@ -45,6 +45,14 @@ struct NotificationController: Sendable {
         on(router, .test(.sandbox, bundle: "")) { outbox, _, context in
             try .json(ControlAPI.Notification(try await outbox.sendTest(to: try Self.bundleID(context))))
         }
+        on(router, .sample(.sandbox, bundle: "")) { outbox, request, context in
+            let bundleID = try Self.bundleID(context)
+            let sample = try await request.decodeJSON(ControlAPI.NotificationSample.self, upTo: Self.largestBody)
+            let sent = try await outbox.sendSample(of: sample.notificationType, sample.subtype, to: bundleID)
+            context.note?.say(
+                after: "sample \([sent.type, sent.subtype].compactMap(\.self).joined(separator: "/"))")
+            return try .json(ControlAPI.Notification(sent))
+        }
         on(router, .list(.sandbox)) { outbox, request, _ in
             let page = try await outbox.list(try Self.filter(request))
             let rows = page.rows.map { notification in
@@ -131,7 +139,7 @@ extension ControlAPI.Notification {
                 ControlAPI.SendAttempt(
                     attemptDate: ControlAPI.text($0.date), sendAttemptResult: $0.result.rawValue)
             }, signedPayload: notification.version == .two ? notification.signedPayload : nil,
-            version: Int(notification.version.rawValue),
+            isSample: notification.isSample, version: Int(notification.version.rawValue),
             body: notification.version == .one ? notification.signedPayload : nil)
     }
 }

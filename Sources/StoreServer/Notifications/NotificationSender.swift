@@ -134,13 +134,15 @@ actor NotificationSender: Service {
         repeat {
             do {
                 let state = try await outbox.record(attempt, of: notification)
+                var metadata: Logger.Metadata = [
+                    "environment": "\(app.environment.name)", "app": "\(app.bundleID)",
+                    "type": "\(notification.type)", "result": "\(attempt.result.rawValue)",
+                ]
+                if notification.isSample { metadata["sample"] = "true" }
                 if state == .failed {
-                    logger.warning(
-                        "a notification is not sent any more",
-                        metadata: [
-                            "environment": "\(app.environment.name)", "app": "\(app.bundleID)",
-                            "type": "\(notification.type)", "result": "\(attempt.result.rawValue)",
-                        ])
+                    logger.warning("a notification is not sent any more", metadata: metadata)
+                } else if notification.isSample {
+                    logger.notice("a sample of a notification was sent", metadata: metadata)
                 }
                 return
             } catch {
