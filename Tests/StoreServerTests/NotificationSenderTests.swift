@@ -365,6 +365,12 @@ private struct Received {
             #expect(try await control(.notification(.sandbox, id: "x")).status == 404)
             #expect(try await control(.list(.sandbox, state: "lost")).status == 400)
             #expect(try await control(.list(.sandbox, before: "x")).status == 400)
+            #expect(try await control(.list(.sandbox, type: "LOST")).status == 400)
+            for (type, count) in [("TEST", 1), ("DID_RENEW", 0)] {
+                let page = try await control(.list(.sandbox, type: type))
+                    .decoded(ControlAPI.Page<ControlAPI.Notification>.self)
+                #expect(page.rows.count == count, "\(type)")
+            }
 
             #expect(try await control(.removeReceiver(.sandbox, bundle: bundle)).status == 204)
             #expect(try await control(.test(.sandbox, bundle: bundle)).status == 409)

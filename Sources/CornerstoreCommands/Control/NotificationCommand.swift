@@ -58,6 +58,8 @@ struct NotificationCommand: AsyncParsableCommand {
                 """)
         @Option(help: ArgumentHelp("List only notifications of this app.", valueName: "bundle-id"))
         var app: String?
+        @Option(help: "List only notifications of this type, such as DID_RENEW.")
+        var type: String?
         @Option(help: "List only notifications in this state.")
         var state: State?
         @Option(
@@ -76,8 +78,8 @@ struct NotificationCommand: AsyncParsableCommand {
             let page: ControlAPI.Page<ControlAPI.Notification> = try await options.control.client().send(
                 .notifications(
                     .list(
-                        options.environment.environment, bundle: app, state: state?.rawValue, before: before,
-                        limit: limit)))
+                        options.environment.environment, bundle: app, type: type, state: state?.rawValue,
+                        before: before, limit: limit)))
             page.sayHowToLookFurther(after: limit, with: "--before")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 guard !page.rows.isEmpty else {
