@@ -23,6 +23,8 @@ public struct SheetField: PagePart {
     public var value: String
     /// Whether the value is fixed.
     public var isFixed: Bool
+    /// The values to choose from; none for a field in which the customer types.
+    public var options: [ConsoleOption] = []
     /// What was wrong with the value.
     public var problem: String?
 
@@ -32,6 +34,12 @@ public struct SheetField: PagePart {
     ) {
         (self.name, self.label, self.type, self.autocomplete) = (name, label, type, autocomplete)
         (self.value, self.isFixed) = (value, isFixed)
+    }
+
+    /// Creates a field with values to choose from.
+    public init(_ name: String, _ label: String, options: [ConsoleOption]) {
+        self.init(name, label, type: "text", autocomplete: "off")
+        self.options = options
     }
 }
 

@@ -26,6 +26,10 @@ extension ControlAPI {
         public var bundleId: String
         /// The identifier of the product.
         public var productId: String
+        /// What was paid, as a plain decimal such as `0.99`; nil when the ledger does not have the transaction.
+        public var price: String?
+        /// The currency of ``price``, an ISO 4217 code; nil without a price.
+        public var currency: String?
         /// Apple's `consumptionRequestReason`, such as `UNINTENDED_PURCHASE`.
         public var reason: String
         /// When the customer asked.
@@ -44,14 +48,16 @@ extension ControlAPI {
         /// Creates a request.
         public init(
             requestId: String, transactionId: String, email: String?, bundleId: String, productId: String,
-            reason: String, requestedDate: String, deadline: String, state: String, decidedDate: String?,
-            consumptionVersion: Int?, consumption: CatalogValue?
+            price: String?, currency: String?, reason: String, requestedDate: String, deadline: String, state: String,
+            decidedDate: String?, consumptionVersion: Int?, consumption: CatalogValue?
         ) {
             self.requestId = requestId
             self.transactionId = transactionId
             self.email = email
             self.bundleId = bundleId
             self.productId = productId
+            self.price = price
+            self.currency = currency
             self.reason = reason
             self.requestedDate = requestedDate
             self.deadline = deadline

@@ -295,6 +295,8 @@ public enum ControlRoute: Sendable, Hashable {
         case kind
         /// In a query: a state of transactions, attempts, notifications or requests for refunds.
         case state
+        /// In a query: a type of notifications, such as `DID_RENEW`.
+        case type
         /// In a query: the first date, in ISO 8601.
         case from
         /// In a query: the date before which the list ends, in ISO 8601.

@@ -16,7 +16,8 @@ public enum NotificationRoute: Sendable, Hashable {
     case sample(StoreEnvironment, bundle: String)
     /// Lists notifications, newest first: a ``ControlAPI/Page`` of ``ControlAPI/Notification``.
     case list(
-        StoreEnvironment, bundle: String? = nil, state: String? = nil, before: String? = nil, limit: Int? = nil)
+        StoreEnvironment, bundle: String? = nil, type: String? = nil, state: String? = nil, before: String? = nil,
+        limit: Int? = nil)
     /// Gets a notification by its `notificationUUID`: ``ControlAPI/Notification``.
     case notification(StoreEnvironment, id: String)
     /// Sends a notification again, answered with ``ControlAPI/Notification``.
@@ -31,11 +32,12 @@ public enum NotificationRoute: Sendable, Hashable {
         case .removeReceiver(let store, let bundle): Line(.delete, store, "notification-urls/{bundle}", [bundle])
         case .test(let store, let bundle): Line(.post, store, "notification-urls/{bundle}/test", [bundle])
         case .sample(let store, let bundle): Line(.post, store, "notification-urls/{bundle}/sample", [bundle])
-        case .list(let store, let bundle, let state, let before, let limit):
+        case .list(let store, let bundle, let type, let state, let before, let limit):
             Line(
                 .get, store, "notifications",
                 query: [
-                    (.bundle, bundle), (.state, state), (.before, before), (.limit, limit.map(String.init)),
+                    (.bundle, bundle), (.type, type), (.state, state), (.before, before),
+                    (.limit, limit.map(String.init)),
                 ])
         case .notification(let store, let id): Line(.get, store, "notifications/{id}", [id])
         case .resend(let store, let id): Line(.post, store, "notifications/{id}/resend", [id])

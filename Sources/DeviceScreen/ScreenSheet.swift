@@ -20,6 +20,10 @@ struct ScreenSheet: PaymentSheet {
         await closing { await web.confirmPriceIncrease(request) }
     }
 
+    func chooseRefundReason(_ prompt: RefundPrompt) async -> RefundPrompt.Reason? {
+        await closing { await web.chooseRefundReason(prompt) }
+    }
+
     /// The screen itself shows a notice.
     func tell(_ notice: PaymentSheetNotice) async { await screen.say(notice.text) }
 

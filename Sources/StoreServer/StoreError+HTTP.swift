@@ -24,7 +24,7 @@ extension HTTPProblem {
         case .timeout: .requestTimeout
         case .tooLarge: .contentTooLarge
         case .idempotencyKeyReused, .awaitsApproval, .wrongState, .codeUsed, .priceChanged, .wrongOffset,
-            .staleRevision:
+            .staleRevision, .refundRequested:
             .conflict
         case .invalidContent, .invalidCatalog, .ordered: .unprocessableContent
         case .paymentNotAllowed, .addressExpired, .forbidden, .notOwned: .forbidden

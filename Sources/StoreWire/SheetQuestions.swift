@@ -12,15 +12,30 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
         case code
         /// The customer agrees, declines or decides later.
         case priceIncrease
+        /// The customer chooses a reason and requests a refund, or cancels.
+        case refund
+    }
+
+    /// A value that the customer can choose.
+    public struct Option: Codable, Sendable, Equatable {
+        /// The value, which the reply has.
+        public var value: String
+        /// The words that the customer reads.
+        public var label: String
+
+        /// Creates a value.
+        public init(value: String, label: String) { (self.value, self.label) = (value, label) }
     }
 
     /// The kind of question.
     public var kind: Kind
     /// The title of the page: the name of a product or of the store.
     public var title: String
-    /// The lines of text that the customer reads. The first line of a purchase is its price. The lines of a sign-in and
-    /// of a code say what was wrong with the entry before.
+    /// The lines of text that the customer reads. The first line of a purchase and of a refund is its price. The lines
+    /// of a sign-in and of a code say what was wrong with the entry before.
     public var lines: [String]
+    /// The values to choose from, for a refund its reasons; nil for other questions.
+    public var options: [Option]?
     /// The e-mail address of the account that must sign in; nil when any account may.
     public var email: String?
     /// The e-mail address that the customer entered with a wrong password. The page offers it again.
@@ -44,13 +59,16 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
         self.email = email
     }
 
-    /// The question as the page shows it: a title and an app of at most 1000 bytes each, and at most 20 lines of at
-    /// most 2000 bytes. An ellipsis ends each text that was cut.
+    /// The question as the page shows it: a title and an app of at most 1000 bytes each, at most 20 lines of at most
+    /// 2000 bytes, and at most 20 values to choose from, of at most 200 bytes. An ellipsis ends each text that was cut.
     public var shortened: SheetQuestion {
         var question = self
         question.title = Self.cut(title, 1000)
         question.app = app.map { Self.cut($0, 1000) }
         question.lines = lines.prefix(20).map { Self.cut($0, 2000) }
+        question.options = options?.prefix(20).map {
+            Option(value: Self.cut($0.value, 200), label: Self.cut($0.label, 200))
+        }
         return question
     }
 
@@ -103,13 +121,18 @@ public struct SheetReply: Codable, Sendable, Equatable, CustomStringConvertible,
     public var password: String?
     /// The code that the customer entered.
     public var code: String?
+    /// The value that the customer chose, one of ``SheetQuestion/options``.
+    public var option: String?
 
     /// Creates a sheet reply.
-    public init(choice: Choice, email: String? = nil, password: String? = nil, code: String? = nil) {
+    public init(
+        choice: Choice, email: String? = nil, password: String? = nil, code: String? = nil, option: String? = nil
+    ) {
         self.choice = choice
         self.email = email
         self.password = password
         self.code = code
+        self.option = option
     }
 
     /// The choice alone, without the password.

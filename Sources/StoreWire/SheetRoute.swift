@@ -10,7 +10,7 @@ public enum SheetRoute: Sendable, Hashable {
     /// Gets the page on which a person answers.
     case page(String)
     /// Answers a question with the page's form (`application/x-www-form-urlencoded`): `choice`, which is a
-    /// ``SheetReply/Choice``, and `email`, `password` and `code`.
+    /// ``SheetReply/Choice``, and `email`, `password`, `code` and `option`.
     case answer(String)
     /// Gets a file that the page refers to.
     case asset(String)

@@ -35,6 +35,10 @@ public enum StoreRoute: Sendable, Equatable {
     case redemptions
     /// Grants the download of a transaction's hosted content: ``ContentRequest``, answered with ``ContentGrant``.
     case content(TransactionID)
+    /// Describes a transaction of the account whose refund the customer can request: ``RefundableTransaction``.
+    case refundable(TransactionID, in: BundleID)
+    /// Requests the refund of a transaction as the customer: ``RefundRequestMessage``.
+    case requestRefund(TransactionID)
     /// Gets the account's own review of an app: ``ReviewResponse``.
     case review(BundleID)
     /// Rates or reviews an app: ``ReviewRequest``, answered with ``ReviewResponse``.
@@ -64,10 +68,11 @@ public enum StoreRoute: Sendable, Equatable {
     /// The HTTP method of the request.
     public var method: RouteMethod {
         switch self {
-        case .account, .unfinishedTransactions, .notices, .review, .visit, .library, .subscriptions: .get
+        case .account, .unfinishedTransactions, .notices, .review, .visit, .library, .subscriptions, .refundable: .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
             .promotions, .priceConsents, .redemptions, .content, .writeReview,
-            .openVisit, .reviewVisit, .buyItem, .itemFile, .setRenewal, .changePlan, .openSubscriptions:
+            .openVisit, .reviewVisit, .buyItem, .itemFile, .setRenewal, .changePlan, .openSubscriptions,
+            .requestRefund:
             .post
         case .signOut: .delete
         }
@@ -91,6 +96,7 @@ public enum StoreRoute: Sendable, Equatable {
         case .priceConsents: "/device/v1/price-consents"
         case .redemptions: "/device/v1/redemptions"
         case .content: "/device/v1/transactions/{id}/content"
+        case .refundable, .requestRefund: "/device/v1/transactions/{id}/refund"
         case .review, .writeReview: "/device/v1/review"
         case .openVisit: "/device/v1/visits"
         case .visit: "/device/v1/visits/{id}"
@@ -107,8 +113,11 @@ public enum StoreRoute: Sendable, Equatable {
     /// The path and query of the request.
     public var path: String {
         switch self {
-        case .finish(let id), .transactionReceipt(let id), .content(let id), .setRenewal(let id), .changePlan(let id):
+        case .finish(let id), .transactionReceipt(let id), .content(let id), .setRenewal(let id), .changePlan(let id),
+            .requestRefund(let id):
             return template.replacing("{id}", with: id.description)
+        case .refundable(let id, let bundleID):
+            return template.replacing("{id}", with: id.description) + "?bundle=" + bundleID.rawValue.percentEncoded
         case .itemFile(let item):
             return template.replacing("{id}", with: String(item))
         case .review(let bundleID):

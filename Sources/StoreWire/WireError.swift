@@ -72,6 +72,8 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let awaitsApproval: Code = "awaits_approval"
         /// The transaction's state does not allow the request. 409.
         public static let wrongState: Code = "wrong_state"
+        /// A request for the refund of the transaction waits for a decision already. 409.
+        public static let refundRequested: Code = "refund_requested"
         /// The change names an old revision: another editor was faster. 409; the answer has the current state.
         public static let staleRevision: Code = "stale_revision"
         /// The catalog file to take in has problems. 422; the answer lists them.

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import functools
 import uuid
 
 import conftest
@@ -17,6 +18,10 @@ PAGES = {
     "overview": "", "products": "/products", "product": "/products/com.example.monkeys/com.example.monkeys.credits5",
     "customers": "/customers", "customer": "/customers/{email}", "buy": "/buy", "transactions": "/transactions",
     "transaction": "/transactions/{id}", "refund": "/transactions/{id}/refund", "attempts": "/attempts",
+    "refund-request-form": "/transactions/{id}/refund-request", "refund-requests": "/refund-requests",
+    "refund-request": "/refund-requests/{shopper.request}", "api-keys": "/api-keys",
+    "server-notifications": "/server-notifications",
+    "server-notification": "/server-notifications/{shopper.notification}",
     "managed": "/managed", "managed-app": "/managed/{managed}", "managed-product": "/managed/{managed}/{managed}.coins",
     "managed-subscription": "/managed/{managed}/{managed}.club?locale=de&offer=come-back",
     "merchant": "/merchant", "merchant-user": "/merchant/users/ann",
@@ -68,6 +73,20 @@ class Shopper:
                       "quantity": 1, "simulatesAskToBuy": False}, self._token)
         return answer["transaction"]["transactionId"]
 
+    @functools.cached_property
+    def request(self):
+        """A request for the refund of another purchase. The merchant is told of both."""
+        return ask("POST", self._store.addresses["control"] + "/control/v1/sandbox/refund-requests", {
+            "transactionId": self.buy("com.example.monkeys.credits5"), "reason": "UNINTENDED_PURCHASE"})["requestId"]
+
+    @functools.cached_property
+    def notification(self):
+        """The store's question to the merchant about the request."""
+        assert self.request
+        found = ask("GET", self._store.addresses["control"]
+                    + "/control/v1/sandbox/notifications?bundle=com.example.monkeys&type=CONSUMPTION_REQUEST")
+        return found["rows"][0]["notificationUUID"]
+
 
 @pytest.fixture(scope="module")
 def shopper(store):
@@ -95,7 +114,8 @@ def page(request, browser, store):
 
 def address(name, shopper, environment="sandbox"):
     """The path of a page."""
-    return f"/{environment}" + PAGES[name].format(email=shopper.email, id=shopper.id, managed=shopper.managed)
+    return f"/{environment}" + PAGES[name].format(
+        email=shopper.email, id=shopper.id, managed=shopper.managed, shopper=shopper)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -73,7 +73,9 @@ import Testing
         page.app = x
         var field = SheetField(x, x, type: x, autocomplete: x, value: x, isFixed: true)
         field.problem = x
-        page.fields = [field]
+        var choice = SheetField(x, x, options: [ConsoleOption(x, x, isChosen: true)])
+        choice.problem = x
+        page.fields = [field, choice]
         page.buttons = [SheetButton(x, x, isPlain: true)]
         return page
     }

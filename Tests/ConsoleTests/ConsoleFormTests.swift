@@ -36,7 +36,8 @@ import Testing
             let bought = try await console.buy(browser)
             let paths = [
                 "", "/customers", "/customers/\(email)", "/buy", "/transactions", "/transactions/\(bought)",
-                "/transactions/\(bought)/refund", "/attempts", "/products", "/products/com.example.monkeys/hats",
+                "/transactions/\(bought)/refund", "/transactions/\(bought)/refund-request", "/refund-requests",
+                "/server-notifications", "/api-keys", "/attempts", "/products", "/products/com.example.monkeys/hats",
                 "/clock", "/content", "/reviews", "/notifications", "/webhooks/e1", "/managed", "/inspector",
                 "/merchant", "/merchant/users/ann", "/merchant/transaction?id=\(bought)",
                 "/settings", "/snippets", "/search?q=tester", "/preview", "/preview/com.example.monkeys/hats",
@@ -58,8 +59,10 @@ import Testing
         }
     }
 
+    private func checkCommands(_ html: String, _ path: String) { Self.checkCommands(html, path) }
+
     /// Every line that a page shows for the shell is a command that exists, with options that exist.
-    private func checkCommands(_ html: String, _ path: String) {
+    static func checkCommands(_ html: String, _ path: String) {
         for match in html.matches(of: /<code>(cornerstore [^<]*)<\/code>/) {
             let line = String(match.1).unescaped
             let words = line.split(separator: " ").dropFirst().map { $0.trimmingCharacters(in: ["'"]) }

@@ -9,12 +9,12 @@ import Testing
 struct WebSheetJourneyTests {
     /// Sends a page's form, and follows the response.
     private static func answer(
-        _ page: URL, _ choice: String, _ email: String = "", _ password: String = ""
+        _ page: URL, _ choice: String, _ email: String = "", _ password: String = "", option: String = ""
     ) async throws -> HTTPReply {
         var form = URLComponents()
         form.queryItems = [
             URLQueryItem(name: "choice", value: choice), URLQueryItem(name: "email", value: email),
-            URLQueryItem(name: "password", value: password),
+            URLQueryItem(name: "password", value: password), URLQueryItem(name: "option", value: option),
         ]
         return try await HTTPReply(
             "POST", page.absoluteString + "/answer", type: "application/x-www-form-urlencoded",
@@ -68,6 +68,37 @@ struct WebSheetJourneyTests {
             #expect(await app.told(2) == ["updated purchasing credits5", "updated \(state) credits5"])
             #expect(try await device.ledger().purchases.count == (buys ? 1 : 0))
             #expect(try await HTTPReply("GET", confirm.absoluteString).text.contains("You answered"))
+            await app.stop()
+        }
+    }
+
+    @Test func `a person chooses the reason of a refund on the page`() async throws {
+        try await JourneyStore.with(.sqlite) { store async throws in
+            let device = try await JourneyDevice(store)
+            let first = JourneyApp(device.launch(), grants: Grants())
+            first.queue.add(payment("credits5"))
+            #expect(await first.told(3).last == "removed purchased credits5")
+            let id = try #require(first.latest?.transactionIdentifier.flatMap { UInt64($0) })
+            await first.stop()
+            let (pages, show) = AsyncStream.makeStream(of: URL.self)
+            var configuration = device.configuration()
+            configuration.sheet = WebPaymentSheet(control: try #require(URL(string: store.addresses.control))) {
+                show.yield($0)
+            }
+            let app = JourneyApp(device.launch(configuration))
+            let engine = app.engine
+            async let status = engine.beginRefundRequest(for: id)
+            var shown = pages.makeAsyncIterator()
+            let page = try #require(await shown.next())
+            let form = try await HTTPReply("GET", page.absoluteString)
+            #expect(form.text.contains("Refund of Five Credits") && form.text.contains("$0.99"))
+            #expect(form.text.contains("value=\"UNINTENDED_PURCHASE\"") && form.text.contains(device.email))
+            let reply = try await Self.answer(page, "accept", option: "LEGAL")
+            #expect(reply.status == 200 && reply.text.contains("it requests the refund now"))
+            let ended = try await status
+            #expect(ended == .success)
+            let made = try await store.control("GET", "refund-requests")
+            #expect(made.text.contains("\"reason\":\"LEGAL\""))
             await app.stop()
         }
     }

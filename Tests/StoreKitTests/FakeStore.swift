@@ -175,6 +175,8 @@ final class FakeStore: StoreTransport {
         case .setRenewal: "setRenewal"
         case .changePlan: "changePlan"
         case .openSubscriptions: "openSubscriptions"
+        case .refundable: "refundable"
+        case .requestRefund: "requestRefund"
         }
     }
 

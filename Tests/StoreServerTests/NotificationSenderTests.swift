@@ -410,6 +410,12 @@ private struct Received {
             #expect(try await control(.notification(.sandbox, id: "x")).status == 404)
             #expect(try await control(.list(.sandbox, state: "lost")).status == 400)
             #expect(try await control(.list(.sandbox, before: "x")).status == 400)
+            #expect(try await control(.list(.sandbox, type: "LOST")).status == 400)
+            for (type, count) in [("TEST", 1), ("DID_RENEW", 0)] {
+                let page = try await control(.list(.sandbox, type: type))
+                    .decoded(ControlAPI.Page<ControlAPI.Notification>.self)
+                #expect(page.rows.count == count, "\(type)")
+            }
 
             for (body, status) in [
                 (#"{}"#, 400), (#"{"notificationType": "DID_RENEW"}"#, 400), (#"{"notificationType": "X"}"#, 400),

@@ -172,7 +172,7 @@ struct SheetPageTests {
     @Test(arguments: [
         (SheetQuestion.Kind.confirm, "decline", "Nothing was bought."),
         (.signIn, "decline", "Nobody was signed in."), (.code, "decline", "No code was redeemed."),
-        (.notice, "accept", "Return to the app."),
+        (.notice, "accept", "Return to the app."), (.refund, "decline", "No refund was requested."),
         (.priceIncrease, "accept", "The subscription renews at the new price."),
         (.priceIncrease, "decline", "The subscription ends with its period."),
         (.priceIncrease, "later", "The app asks again at its next launch."),
@@ -199,7 +199,8 @@ struct SheetPageTests {
         (.signIn, "choice=later&email=a%40example.com&password=secret", "Press one of the buttons."),
         (.signIn, "email=a%40example.com&password=secret", "Press one of the buttons."),
         (.signIn, "choice=accept&password=secret&email=" + String(repeating: "a", count: 255), "at most 254 bytes"),
-        (.code, "choice=accept&code=+", "Type the code."), (.confirm, "choice=later", "Press one of the buttons."),
+        (.code, "choice=accept&code=+", "Type the code."), (.refund, "choice=accept&option=x", "Choose a reason."),
+        (.confirm, "choice=later", "Press one of the buttons."),
         (.notice, "choice=decline", "Press one of the buttons."), (.confirm, "", "Press one of the buttons."),
     ]) func anIncompleteFormIsShownAgain(kind: SheetQuestion.Kind, form: String, problem: String) async throws {
         try await with { sheets in
@@ -234,6 +235,24 @@ struct SheetPageTests {
             let sheet = try await sheets.post(Self.question(.code))
             _ = try await sheets.answer(sheet, "choice=accept&code=+SUMMER+&email=x&password=y")
             #expect(try await sheets.reply(sheet) == SheetReply(choice: .accept, code: "SUMMER"))
+        }
+    }
+
+    @Test func aReasonIsChosen() async throws {
+        try await with { sheets in
+            var question = Self.question(.refund, ["$0.99", "Account: a@example.com"])
+            question.options = [
+                SheetQuestion.Option(value: "LEGAL", label: "A legal <b>reason"),
+                SheetQuestion.Option(value: "OTHER", label: "Another reason"),
+            ]
+            let sheet = try await sheets.post(question)
+            let page = try await sheets.get(sheet.path)
+            #expect(page.text.contains("<p class=\"amount\">$0.99</p>") && page.text.contains("<select id=\"option\""))
+            #expect(page.text.contains("<option value=\"LEGAL\">A legal &lt;b&gt;reason</option>"))
+            let wrong = try await sheets.answer(sheet, "choice=accept&option=legal")
+            #expect(wrong.status == 422 && wrong.text.contains("Choose a reason."))
+            _ = try await sheets.answer(sheet, "choice=accept&option=OTHER&email=x")
+            #expect(try await sheets.reply(sheet) == SheetReply(choice: .accept, option: "OTHER"))
         }
     }
 

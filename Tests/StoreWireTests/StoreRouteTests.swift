@@ -15,6 +15,7 @@ struct StoreRouteTests {
         .visit("\(id)", wait: nil), .visit("\(id)", wait: 25), .library(after: nil), .library(after: id), .buyItem,
         .reviewVisit("\(id)"), .itemFile(id.rawValue), .subscriptions(nil, after: nil),
         .subscriptions("com.example.app", after: id), .setRenewal(id), .changePlan(id), .openSubscriptions,
+        .refundable(id, in: "com.example.app"), .requestRefund(id),
     ]
 
     /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
@@ -67,6 +68,13 @@ struct StoreRouteTests {
             ("POST /device/v1/subscriptions/{id}/renewal", "/device/v1/subscriptions/2000000123456789/renewal")
         case .changePlan:
             ("POST /device/v1/subscriptions/{id}/plan", "/device/v1/subscriptions/2000000123456789/plan")
+        case .refundable:
+            (
+                "GET /device/v1/transactions/{id}/refund",
+                "/device/v1/transactions/2000000123456789/refund?bundle=com.example.app"
+            )
+        case .requestRefund:
+            ("POST /device/v1/transactions/{id}/refund", "/device/v1/transactions/2000000123456789/refund")
         case .openSubscriptions: ("POST /device/v1/subscriptions/page", "/device/v1/subscriptions/page")
         case .content:
             ("POST /device/v1/transactions/{id}/content", "/device/v1/transactions/2000000123456789/content")

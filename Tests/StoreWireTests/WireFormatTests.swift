@@ -197,7 +197,8 @@ struct WireFormatTests {
         (.invalidQuantity, "invalid_quantity"), (.priceChanged, "price_changed"),
         (.paymentDeclined, "payment_declined"),
         (.paymentNotAllowed, "payment_not_allowed"), (.idempotencyKeyReused, "idempotency_key_reused"),
-        (.wrongState, "wrong_state"), (.unavailable, "unavailable"), (.internalError, "internal_error"),
+        (.wrongState, "wrong_state"), (.refundRequested, "refund_requested"),
+        (.unavailable, "unavailable"), (.internalError, "internal_error"),
     ])
     func errorCodeIsStable(code: WireError.Code, word: String) {
         #expect(code.rawValue == word)

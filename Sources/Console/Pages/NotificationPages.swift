@@ -4,7 +4,8 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// Webhooks that could not be delivered, the log of requests, and payment sheets that wait.
+/// The merchant's webhooks, payment sheets that wait, and the log of requests. The store's notifications have pages of
+/// their own, ``ServerNotificationPages``.
 enum NotificationPages {
     static let routes = [
         PageRoute(
@@ -33,6 +34,7 @@ enum NotificationPages {
 
     @Sendable private static func make(_ request: PageRequest) async throws -> ConsolePage {
         var page = ConsolePage("Notifications")
+        if request.api.hasStore { page.sections.append(store(request)) }
         if request.api.hasMerchant { page.sections.append(try await WebhookParts.section(request)) }
         if let sheets: [ControlAPI.WaitingSheet] = try? await request.api.ask(.sheets) {
             page.sections.append(self.sheets(request, sheets))
@@ -49,6 +51,17 @@ enum NotificationPages {
             page.commands.append(ConsoleCode("Requests", request.curl(.requests(limit: 50))))
         }
         return page
+    }
+
+    private static func store(_ request: PageRequest) -> ConsoleSection {
+        var section = ConsoleSection(
+            "store", "App Store Server Notifications",
+            text: "The store tells each app's server what happens to purchases, as Apple does.")
+        section.links = [
+            ConsoleLink("Notifications and their URLs", request.link("server-notifications")),
+            ConsoleLink("Failed notifications", request.link("server-notifications", [("state", "failed")])),
+        ]
+        return section
     }
 
     private static func sheets(_ request: PageRequest, _ sheets: [ControlAPI.WaitingSheet]) -> ConsoleSection {

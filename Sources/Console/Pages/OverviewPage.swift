@@ -120,6 +120,14 @@ enum OverviewPage {
             number("Ordered faults", faults.count, link: request.link("clock") + "#faults"),
         ]
         // What an older server does not have is left out.
+        if let refunds: ControlAPI.Page<ControlAPI.RefundRequest> = try? await request.api.ask(
+            ControlRoute.refundRequests(.list(request.environment, state: "waiting", limit: 50)))
+        {
+            section.numbers.append(
+                number(
+                    "Refund requests", refunds.rows.count,
+                    link: request.link("refund-requests", [("state", "waiting")])))
+        }
         if let catalog: ControlAPI.CatalogState = try? await request.api.ask(.catalog) {
             section.numbers.append(
                 number("Catalog problems", catalog.problems.count, link: request.link("products"), tone: .bad))

@@ -170,6 +170,7 @@ enum SettingsPages {
             ])
         }
         section.table = table
+        section.links = [ConsoleLink("Keys of the server API", request.link("api-keys"))]
         return section
     }
 

@@ -69,6 +69,7 @@ enum TransactionPages {
         section.table = table
         section.links = [
             ConsoleLink("Failed attempts", request.link("attempts")),
+            ConsoleLink("Refund requests", request.link("refund-requests")),
             ConsoleLink("CSV", request.link("transactions.csv", pairs(request))),
             ConsoleLink("JSON", request.link("transactions.json", pairs(request))),
         ]
@@ -246,6 +247,12 @@ enum TransactionPages {
                 ConsoleLink(
                     row.revocationDate == nil ? "Refund…" : "Take the refund back…",
                     request.link("transactions/\(row.transactionId.percentEncoded)/refund")))
+        }
+        if row.revocationDate == nil, row.item == nil, row.sharedFrom == nil {
+            section.links.append(
+                ConsoleLink(
+                    "Request a refund as the customer…",
+                    request.link("transactions/\(row.transactionId.percentEncoded)/refund-request")))
         }
         if row.item == nil {
             section.links += [

@@ -17,19 +17,21 @@ struct PageController: Sendable {
     let memory: ConsoleMemory
 
     /// All pages.
-    static let routes: [PageRoute] =
-        [OverviewPage.route] + ProductPages.routes + CustomerPages.routes + BuyPage.routes + TransactionPages.routes
-        + SubscriptionPages.routes + ManagedPages.routes + ContentPages.routes + ClockPages.routes
-        + NotificationPages.routes + InspectorPage.routes + PreviewPages.routes
-        + MerchantPages.routes + SettingsPages.routes + SearchPage.routes
+    static let routes: [PageRoute] = [
+        [OverviewPage.route], ProductPages.routes, CustomerPages.routes, BuyPage.routes, TransactionPages.routes,
+        RefundRequestPages.routes, SubscriptionPages.routes, ManagedPages.routes, ContentPages.routes,
+        ClockPages.routes, NotificationPages.routes, ServerNotificationPages.routes, InspectorPage.routes,
+        PreviewPages.routes, MerchantPages.routes, SettingsPages.routes, APIKeyPages.routes, SearchPage.routes,
+    ].flatMap { $0 }
 
     /// All forms that change something or need a body.
-    static let actions: [ConsoleAction] =
-        OverviewPage.actions + CustomerPages.actions + BuyPage.actions + TransactionPages.actions
-        + SubscriptionPages.actions + OfferCodePages.actions + ManagedPages.actions + ContentPages.actions
-        + ClockPages.actions
-        + NotificationPages.actions + InspectorPage.actions + PreviewPages.actions
-        + MerchantPages.actions + SettingsPages.actions
+    static let actions: [ConsoleAction] = [
+        OverviewPage.actions, CustomerPages.actions, BuyPage.actions, TransactionPages.actions,
+        RefundRequestPages.actions, SubscriptionPages.actions, OfferCodePages.actions, ManagedPages.actions,
+        ContentPages.actions, ClockPages.actions, NotificationPages.actions, ServerNotificationPages.actions,
+        InspectorPage.actions, PreviewPages.actions, MerchantPages.actions, SettingsPages.actions,
+        APIKeyPages.actions,
+    ].flatMap { $0 }
 
     func addRoutes(to router: Router<ConsoleRequestContext>) {
         // A merchant alone serves real customers, unless it is tried out.

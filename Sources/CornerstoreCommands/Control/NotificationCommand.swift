@@ -61,6 +61,8 @@ struct NotificationCommand: AsyncParsableCommand {
                   cornerstore notification list --app com.example.app --limit 10
                   cornerstore notification list --state failed --environment production
                 """)
+        @Option(help: "List only notifications of this type, such as DID_RENEW.")
+        var type: String?
         @Option(help: "List only notifications in this state.")
         var state: State?
         @OptionGroup var part: NewestFirstOptions
@@ -70,7 +72,7 @@ struct NotificationCommand: AsyncParsableCommand {
             let page: ControlAPI.Page<ControlAPI.Notification> = try await options.control.client().send(
                 .notifications(
                     .list(
-                        options.environment.environment, bundle: part.app, state: state?.rawValue,
+                        options.environment.environment, bundle: part.app, type: type, state: state?.rawValue,
                         before: part.before, limit: part.limit)))
             page.sayHowToLookFurther(after: part.limit, with: "--before")
             try Console.current.report(page.rows, json: options.output.json) { style in

@@ -30,6 +30,7 @@ struct RefundRequestCommand: AsyncParsableCommand {
                 var fields: [(String, String?)] = [
                     ("request", request.requestId), ("transaction", request.transactionId),
                     ("product", request.productId), ("app", request.bundleId), ("account", request.email),
+                    ("price", request.price.map { [$0, request.currency ?? ""].joined(separator: " ") }),
                     ("reason", request.reason), ("requested", String(request.requestedDate.prefix(19))),
                     ("deadline", String(request.deadline.prefix(19))), ("state", request.state),
                     ("decided", request.decidedDate.map { String($0.prefix(19)) }),

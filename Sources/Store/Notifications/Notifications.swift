@@ -196,13 +196,13 @@ enum Notifications {
             "SELECT number FROM notifications WHERE number < $1 ORDER BY number DESC LIMIT 1 OFFSET $2",
             [before, NotificationFilter.mostLooked - 1])?.int64(0)
         let values: [any SQLConvertible] = [
-            before, last ?? 0, filter.bundleID?.rawValue, filter.state?.rawValue, filter.limit + 1,
+            before, last ?? 0, filter.bundleID?.rawValue, filter.state?.rawValue, filter.limit + 1, filter.type,
         ]
         let rows = try connection.query(
             """
             SELECT \(columns) FROM notifications
             WHERE number < $1 AND number >= $2 AND (CAST($3 AS TEXT) IS NULL OR bundle_id = $3)
-                AND (CAST($4 AS TEXT) IS NULL OR state = $4)
+                AND (CAST($4 AS TEXT) IS NULL OR state = $4) AND (CAST($6 AS TEXT) IS NULL OR type = $6)
             ORDER BY number DESC LIMIT $5
             """, values
         ).map { try ServerNotification($0) }

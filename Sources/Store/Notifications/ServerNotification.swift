@@ -47,11 +47,15 @@ public struct ServerNotification: Sendable, Equatable {
 public struct NotificationFilter: Sendable, Equatable {
     /// The most rows that one request looks at.
     public static let mostLooked = 20_000
+    /// Apple's types of notifications, also those that the store does not send.
+    public static var types: Set<String> { NotificationWord.types }
 
     /// The app.
     public var bundleID: BundleID?
     /// The state.
     public var state: ServerNotification.State?
+    /// Apple's `notificationType`.
+    public var type: String?
     /// The number before which the rows begin; nil for the newest.
     public var before: Int64?
     /// The most rows, 1 to 200.
@@ -59,10 +63,12 @@ public struct NotificationFilter: Sendable, Equatable {
 
     /// Creates a filter.
     public init(
-        bundleID: BundleID? = nil, state: ServerNotification.State? = nil, before: Int64? = nil, limit: Int = 50
+        bundleID: BundleID? = nil, state: ServerNotification.State? = nil, type: String? = nil, before: Int64? = nil,
+        limit: Int = 50
     ) {
         self.bundleID = bundleID
         self.state = state
+        self.type = type
         self.before = before
         self.limit = min(max(limit, 1), 200)
     }

@@ -34,21 +34,32 @@ extension Store {
     public func requestRefund(
         of transactionID: TransactionID, reason: RefundReason
     ) async throws -> RefundRequest {
+        try await requestRefund(of: transactionID, reason: reason, isRepeatable: true)
+    }
+
+    /// Asks for the refund of a transaction.
+    /// - Parameter isRepeatable: whether the same request again changes nothing while one waits; false to refuse it.
+    /// - Throws: as ``requestRefund(of:reason:)``, and ``StoreError`` `refund_requested`.
+    func requestRefund(
+        of transactionID: TransactionID, reason: RefundReason, isRepeatable: Bool
+    ) async throws -> RefundRequest {
         guard let found = try await database.read({ try Transactions.find(transactionID, $0) }) else {
             throw Self.unknownRefunded
         }
         if found.kind == .autoRenewableSubscription, found.sharedFrom == nil {
             _ = try await change(found.originalTransactionID) { [recorder] subscription, now, _, connection in
-                guard try Self.writeRequest(transactionID, reason, at: now, recorder, connection) != nil else {
-                    return []
-                }
+                guard
+                    try Self.writeRequest(
+                        transactionID, reason, isRepeatable: isRepeatable, at: now, recorder, connection) != nil
+                else { return [] }
                 return subscription.refundRequested(transactionID, reason, at: now)
             }
         } else {
             let (now, recorder) = (clock.milliseconds, recorder)
             try await database.write { connection in
                 guard
-                    let transaction = try Self.writeRequest(transactionID, reason, at: now, recorder, connection),
+                    let transaction = try Self.writeRequest(
+                        transactionID, reason, isRepeatable: isRepeatable, at: now, recorder, connection),
                     transaction.kind == .consumable
                 else { return }
                 try OneTimeNews.consumptionRequest.tell(
@@ -68,18 +79,13 @@ extension Store {
     /// Writes a request for the refund of a transaction.
     /// - Returns: the transaction; nil when the same request waits already.
     private static func writeRequest(
-        _ transactionID: TransactionID, _ reason: RefundReason, at date: Int64, _ recorder: Recorder,
-        _ connection: Connection
+        _ transactionID: TransactionID, _ reason: RefundReason, isRepeatable: Bool, at date: Int64,
+        _ recorder: Recorder, _ connection: Connection
     ) throws -> Transaction? {
         guard let transaction = try Transactions.find(transactionID, connection) else { throw unknownRefunded }
-        if let source = transaction.sharedFrom {
-            throw StoreError(
-                .wrongState,
-                "A member of the family shares this purchase, and nothing was paid for it. Request the refund of "
-                    + "\(source) instead.")
-        }
-        guard transaction.revokedAt == nil else { throw StoreError(.wrongState, "The transaction is refunded.") }
+        try checkRefundable(transaction)
         if let last = try RefundRequests.newest(for: transactionID, connection), last.state == .waiting {
+            guard isRepeatable else { throw refundRequested }
             guard last.reason == reason else {
                 throw StoreError(
                     .wrongState,
@@ -96,6 +102,22 @@ extension Store {
                 decidedAt: nil),
             connection)
         return transaction
+    }
+
+    /// The error for a second request for a transaction while one waits.
+    static let refundRequested = StoreError(
+        .refundRequested, "A request for the refund of this transaction waits for a decision already.")
+
+    /// Checks that a transaction was paid for and is not refunded.
+    /// - Throws: ``StoreError`` `wrong_state`.
+    static func checkRefundable(_ transaction: Transaction) throws {
+        if let source = transaction.sharedFrom {
+            throw StoreError(
+                .wrongState,
+                "A member of the family shares this purchase, and nothing was paid for it. Request the refund of "
+                    + "\(source) instead.")
+        }
+        guard transaction.revokedAt == nil else { throw StoreError(.wrongState, "The transaction is refunded.") }
     }
 
     // MARK: The operator

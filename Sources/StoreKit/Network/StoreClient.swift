@@ -59,6 +59,19 @@ struct StoreClient: Sendable {
         try await value(.redemptions, request, token: token)
     }
 
+    /// Describes a transaction whose refund the customer can request.
+    func refundable(
+        _ transaction: TransactionID, in bundleID: BundleID, token: String
+    ) async throws(StoreFailure) -> RefundableTransaction {
+        try decode(await answer(.refundable(transaction, in: bundleID), body: nil, token: token))
+    }
+
+    func requestRefund(
+        of transaction: TransactionID, _ request: RefundRequestMessage, token: String
+    ) async throws(StoreFailure) {
+        _ = try await answer(.requestRefund(transaction), body: encode(request), token: token)
+    }
+
     func review(_ request: ReviewRequest, token: String) async throws(StoreFailure) {
         _ = try await answer(.writeReview, body: encode(request), token: token)
     }

@@ -25,6 +25,11 @@ public struct AutomaticPaymentSheet: PaymentSheet {
     /// Returns the answer given at creation.
     public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer { answer }
 
+    /// Gives ``RefundPrompt/Reason/other`` if the sheet approves payments, else cancels.
+    public func chooseRefundReason(_ prompt: RefundPrompt) async -> RefundPrompt.Reason? {
+        answer == .buy ? .other : nil
+    }
+
     /// Returns the credentials; nil when there are none or the password was wrong.
     public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
         if let credentials, !prompt.passwordWasWrong { return credentials }
@@ -43,6 +48,8 @@ public struct ProgrammedPaymentSheet: PaymentSheet {
     public var onRedeemCode: @Sendable (RedemptionPrompt) async -> String? = { _ in nil }
     /// Answers ``PaymentSheet/confirmPriceIncrease(_:)``. The default is ``PriceIncreaseAnswer/later``.
     public var onPriceIncrease: @Sendable (PriceIncreaseRequest) async -> PriceIncreaseAnswer = { _ in .later }
+    /// Answers ``PaymentSheet/chooseRefundReason(_:)``. The default cancels.
+    public var onRefundRequest: @Sendable (RefundPrompt) async -> RefundPrompt.Reason? = { _ in nil }
 
     /// Creates a sheet from the two closures that a purchase needs. Set the other closures afterwards.
     public init(
@@ -68,6 +75,11 @@ public struct ProgrammedPaymentSheet: PaymentSheet {
     /// Calls ``onPriceIncrease``.
     public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer {
         await onPriceIncrease(request)
+    }
+
+    /// Calls ``onRefundRequest``.
+    public func chooseRefundReason(_ prompt: RefundPrompt) async -> RefundPrompt.Reason? {
+        await onRefundRequest(prompt)
     }
 }
 

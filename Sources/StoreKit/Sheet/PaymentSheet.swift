@@ -14,6 +14,8 @@ public protocol PaymentSheet: Sendable {
     /// Asks the customer to consent to a subscription's price increase. The default answers
     /// ``PriceIncreaseAnswer/later``.
     func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer
+    /// Asks why the customer wants a refund; nil cancels. The default cancels.
+    func chooseRefundReason(_ prompt: RefundPrompt) async -> RefundPrompt.Reason?
 }
 
 extension PaymentSheet {
@@ -23,6 +25,8 @@ extension PaymentSheet {
     public func redeemCode(_ prompt: RedemptionPrompt) async -> String? { nil }
     /// Answers ``PriceIncreaseAnswer/later``.
     public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer { .later }
+    /// Cancels.
+    public func chooseRefundReason(_ prompt: RefundPrompt) async -> RefundPrompt.Reason? { nil }
 }
 
 /// The content of a payment sheet.
@@ -139,6 +143,57 @@ public enum PriceIncreaseAnswer: Sendable, Equatable {
     case decline
     /// The customer has not decided. StoreKit asks again at the next launch.
     case later
+}
+
+/// A request for the reason of a refund.
+public struct RefundPrompt: Sendable, Equatable {
+    /// The reasons that the customer can choose from. The raw values are Apple's `consumptionRequestReason`.
+    public enum Reason: String, Sendable, CaseIterable {
+        /// The customer did not intend to buy.
+        case unintendedPurchase = "UNINTENDED_PURCHASE"
+        /// The customer did not get the product, or cannot use it.
+        case fulfillmentIssue = "FULFILLMENT_ISSUE"
+        /// The customer is not satisfied with the product.
+        case unsatisfied = "UNSATISFIED_WITH_PURCHASE"
+        /// A legal reason.
+        case legal = "LEGAL"
+        /// Another reason.
+        case other = "OTHER"
+
+        /// The reason as the customer reads it, in English.
+        public var words: String {
+            switch self {
+            case .unintendedPurchase: "I did not mean to buy this"
+            case .fulfillmentIssue: "I did not get this, or it does not work"
+            case .unsatisfied: "I am not satisfied with this"
+            case .legal: "A legal reason"
+            case .other: "Another reason"
+            }
+        }
+    }
+
+    /// The identifier of the product.
+    public var productIdentifier: String
+    /// The product's name in the customer's language; its identifier when the store does not sell it any more.
+    public var productName: String
+    /// The exact amount that was paid.
+    public var price: Decimal
+    /// The locale that formats the price with its currency.
+    public var priceLocale: Locale
+    /// The e-mail address of the account that paid.
+    public var account: String
+
+    /// Creates a prompt.
+    public init(productIdentifier: String, productName: String, price: Decimal, priceLocale: Locale, account: String) {
+        self.productIdentifier = productIdentifier
+        self.productName = productName
+        self.price = price
+        self.priceLocale = priceLocale
+        self.account = account
+    }
+
+    /// The price as the customer reads it: `$0.99`.
+    public var formattedPrice: String { priceLocale.formatted(price) }
 }
 
 /// A request to sign in.

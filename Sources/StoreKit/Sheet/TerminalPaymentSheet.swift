@@ -71,6 +71,35 @@ public struct TerminalPaymentSheet: PaymentSheet {
         }
     }
 
+    /// Shows the reasons with numbers. Returns nil for any other answer and without a terminal.
+    public func chooseRefundReason(_ prompt: RefundPrompt) async -> RefundPrompt.Reason? {
+        guard Self.hasTerminal else {
+            Self.say("No terminal to request the refund on; set CORNERSTORE_SHEET=approve to request it unasked.\n")
+            return nil
+        }
+        Self.say(Self.text(of: prompt))
+        return Self.reason(await Self.readLine())
+    }
+
+    static func text(of prompt: RefundPrompt) -> String {
+        var lines = [
+            "", "  Refund of \(printable(prompt.productName)), \(prompt.formattedPrice)",
+            "  Account: \(printable(prompt.account))",
+        ]
+        for (index, reason) in RefundPrompt.Reason.allCases.enumerated() {
+            lines.append("  \(index + 1)  \(reason.words)")
+        }
+        return (lines + ["Why? The number of a reason, or [c]ancel: "]).joined(separator: "\n")
+    }
+
+    /// The reason that a typed number stands for; nil for any other answer.
+    static func reason(_ line: String?) -> RefundPrompt.Reason? {
+        let reasons = RefundPrompt.Reason.allCases
+        guard let number = Int(line?.trimmingCharacters(in: .whitespaces) ?? ""), (1...reasons.count).contains(number)
+        else { return nil }
+        return reasons[number - 1]
+    }
+
     static func text(of request: PaymentSheetRequest) -> String {
         var lines = ["", "  \(printable(request.productName))"]
         if request.isAlreadyOwned {

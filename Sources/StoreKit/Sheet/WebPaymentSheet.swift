@@ -97,6 +97,19 @@ public struct WebPaymentSheet: PaymentSheet {
         }
     }
 
+    /// Shows a page with the reasons. Returns nil when no answer arrives.
+    public func chooseRefundReason(_ prompt: RefundPrompt) async -> RefundPrompt.Reason? {
+        var question = SheetQuestion(
+            kind: .refund, title: "Refund of \(prompt.productName)",
+            lines: [prompt.formattedPrice, "Account: \(prompt.account)"])
+        question.options = RefundPrompt.Reason.allCases.map {
+            SheetQuestion.Option(value: $0.rawValue, label: $0.words)
+        }
+        let reply = await ask(question)
+        guard reply?.choice == .accept else { return nil }
+        return reply?.option.flatMap { RefundPrompt.Reason(rawValue: $0) }
+    }
+
     /// Posts the question and waits for the answer; nil when no answer arrives or the control port fails. A lost
     /// response is requested again.
     private func ask(_ question: SheetQuestion) async -> SheetReply? {

@@ -18,10 +18,13 @@ struct RefundRequestController: Sendable {
         on(router, .list(.sandbox)) { store, request, _ in
             let page = try await store.refundRequests(try Self.filter(request))
             let addresses = try await store.accounts.addresses(of: page.rows.map(\.accountID))
+            let prices = try await store.prices(of: page.rows.map(\.transactionID))
             return try .json(
                 ControlAPI.Page(
-                    rows: page.rows.map { ControlAPI.RefundRequest($0, email: addresses[$0.accountID]) },
-                    next: page.next?.description))
+                    rows: page.rows.map {
+                        ControlAPI.RefundRequest(
+                            $0, email: addresses[$0.accountID], price: prices[$0.transactionID])
+                    }, next: page.next?.description))
         }
         on(router, .make(.sandbox)) { store, request, context in
             let new = try await request.decodeJSON(ControlAPI.NewRefundRequest.self, upTo: Self.largestBody)
@@ -91,7 +94,9 @@ struct RefundRequestController: Sendable {
         _ request: RefundRequest, at store: Store
     ) async throws -> ControlAPI.RefundRequest {
         let addresses = try await store.accounts.addresses(of: [request.accountID])
-        return ControlAPI.RefundRequest(request, email: addresses[request.accountID])
+        let prices = try await store.prices(of: [request.transactionID])
+        return ControlAPI.RefundRequest(
+            request, email: addresses[request.accountID], price: prices[request.transactionID])
     }
 
     private static func id(_ context: StoreRequestContext) throws -> TransactionID {
@@ -126,12 +131,13 @@ struct RefundRequestController: Sendable {
 }
 
 extension ControlAPI.RefundRequest {
-    init(_ request: RefundRequest, email: String?) {
+    init(_ request: RefundRequest, email: String?, price: Money?) {
         self.init(
             requestId: request.requestID.description, transactionId: request.transactionID.description, email: email,
-            bundleId: request.bundleID.rawValue, productId: request.productID.rawValue,
-            reason: request.reason.rawValue, requestedDate: ControlAPI.text(request.requestedAt),
-            deadline: ControlAPI.text(request.deadline), state: request.state.rawValue,
+            bundleId: request.bundleID.rawValue, productId: request.productID.rawValue, price: price?.decimal,
+            currency: price?.currency, reason: request.reason.rawValue,
+            requestedDate: ControlAPI.text(request.requestedAt), deadline: ControlAPI.text(request.deadline),
+            state: request.state.rawValue,
             decidedDate: request.decidedAt.map { ControlAPI.text($0) },
             consumptionVersion: request.consumption?.version,
             consumption: request.consumption.flatMap {

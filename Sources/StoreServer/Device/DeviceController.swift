@@ -29,6 +29,7 @@ struct DeviceController: Sendable {
             (.appReceipt, appReceipt), (.transactionReceipt(.any), transactionReceipt),
             (.notices("", after: nil, languages: []), notices), (.promotions, takePromotion),
             (.priceConsents, answerPriceIncrease), (.redemptions, redeem), (.content(.any), content),
+            (.refundable(.any, in: ""), refundable), (.requestRefund(.any), requestRefund),
             (.review(""), ownReview), (.writeReview, writeReview),
             (.openVisit, openVisit), (.visit("", wait: nil), visit), (.reviewVisit(""), reviewVisit),
             (.library(after: nil), library),

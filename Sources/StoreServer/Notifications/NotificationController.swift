@@ -107,6 +107,12 @@ struct NotificationController: Sendable {
             }
             filter.state = state
         }
+        if let type = request.query(.type) {
+            guard NotificationFilter.types.contains(type) else {
+                throw StoreError(.invalidRequest, "“type” must be one of Apple's types, such as DID_RENEW.")
+            }
+            filter.type = type
+        }
         if let text = request.query(.before) {
             guard let before = Int64(text), before > 0 else {
                 throw StoreError(.invalidRequest, "“before” must be the “next” of the list before.")

@@ -18,14 +18,14 @@ enum SheetPages {
     ) throws -> Response {
         var page = try page(shown(question.title), [], question)
         page.action = SheetRoute.answer(id).path
-        page.fields = fields(question, typed?["email"] ?? question.enteredEmail)
+        page.fields = fields(question, typed?["email"] ?? question.enteredEmail, chosen: typed?["option"])
         page.buttons = question.kind.choices.map { choice, label in
             SheetButton(choice.rawValue, label, isPlain: choice != .accept)
         }
         let lines = question.lines.map(shown)
         var wrong = problem
         switch question.kind {
-        case .confirm: (page.price, page.lines) = (lines.first, Array(lines.dropFirst()))
+        case .confirm, .refund: (page.price, page.lines) = (lines.first, Array(lines.dropFirst()))
         case .notice, .priceIncrease: page.lines = lines
         case .signIn, .code:
             // The lines say what was wrong with the entry before.
@@ -98,10 +98,18 @@ enum SheetPages {
         return page
     }
 
-    private static func fields(_ question: SheetQuestion, _ email: String?) -> [SheetField] {
+    private static func fields(_ question: SheetQuestion, _ email: String?, chosen: String?) -> [SheetField] {
         switch question.kind {
         case .confirm, .notice, .priceIncrease: []
         case .code: [SheetField("code", "Code", type: "text", autocomplete: "off")]
+        case .refund:
+            [
+                SheetField(
+                    "option", "Reason",
+                    options: (question.options ?? []).map {
+                        ConsoleOption(shown($0.value), shown($0.label), isChosen: $0.value == chosen)
+                    })
+            ]
         case .signIn:
             [
                 SheetField(
@@ -132,6 +140,8 @@ enum SheetPages {
         case (.notice, _): ("Thank you", "Return to the app.")
         case (.code, .accept): ("Thank you", "Return to the app: it redeems the code now.")
         case (.code, _): ("Cancelled", "No code was redeemed. Return to the app.")
+        case (.refund, .accept): ("Thank you", "Return to the app: it requests the refund now.")
+        case (.refund, _): ("Cancelled", "No refund was requested. Return to the app.")
         case (.priceIncrease, .accept): ("Thank you", "The subscription renews at the new price. Return to the app.")
         case (.priceIncrease, .decline): ("Declined", "The subscription ends with its period. Return to the app.")
         case (.priceIncrease, .later): ("Later", "The app asks again at its next launch. Return to it.")
@@ -164,6 +174,7 @@ extension SheetQuestion.Kind {
         case .signIn: [(.accept, "Sign in"), (.decline, "Cancel")]
         case .notice: [(.accept, "OK")]
         case .code: [(.accept, "Redeem"), (.decline, "Cancel")]
+        case .refund: [(.accept, "Request the refund"), (.decline, "Cancel")]
         case .priceIncrease: [(.accept, "Agree"), (.decline, "Decline"), (.later, "Later")]
         }
     }
@@ -195,6 +206,9 @@ extension SheetReply {
         case .code:
             code = form["code"]?.trimmingCharacters(in: .whitespacesAndNewlines)
             if code?.isEmpty != false { throw SheetFormProblem(field: "code", message: "Type the code.") }
+        case .refund:
+            option = question.options?.first { $0.value == form["option"] }?.value
+            if option == nil { throw SheetFormProblem(field: "option", message: "Choose a reason.") }
         case .signIn:
             email = question.email ?? form["email"]?.trimmingCharacters(in: .whitespacesAndNewlines)
             password = form["password"]
