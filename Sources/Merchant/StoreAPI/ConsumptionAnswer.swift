@@ -53,8 +53,8 @@ struct ConsumptionAnswer: Encodable, Equatable {
                     let (granted, spent) = try Ledger.spent(
                         of: row.key, row.creditedUser, account, ends: lifetime != nil, connection)
                 else { continue }
-                let part = Int64((Double(spent) / Double(granted) * 100_000).rounded(.down))
-                most = max(most ?? 0, min(max(part, 0), 100_000))
+                // A grant is at most a thousand billion.
+                most = max(most ?? 0, spent * 100_000 / granted)
             }
         }
         return most

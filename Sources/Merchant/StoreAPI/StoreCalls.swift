@@ -83,14 +83,6 @@ enum StoreCalls {
             """, [id, String(result.prefix(500)), now])
     }
 
-    /// The results of the requests about a purchase, in the order in which they were queued; nil for one that waits
-    /// for its first attempt.
-    static func results(of purchase: String, _ connection: Connection) throws -> [String?] {
-        try connection.query(
-            "SELECT result FROM api_calls WHERE purchase = $1 ORDER BY created_at, call_id LIMIT 100", [purchase]
-        ).map { try $0.optionalString(0) }
-    }
-
     /// Removes settled consumption requests. Those of account tokens stay, so that they are not sent again.
     /// - Returns: the number of requests removed, at most `limit`.
     static func remove(settledBefore end: Int64, limit: Int, _ connection: Connection) throws -> Int {

@@ -37,7 +37,8 @@ extension Subscription {
     func saysTheSame(as other: Subscription) -> Bool {
         let (newest, others) = (periods.last, other.periods.last)
         return newest?.key == others?.key && newest?.expiresAt == others?.expiresAt
-            && newest?.revokedAt == others?.revokedAt && newest?.grace.flatMap(\.value) == others?.grace.flatMap(\.value)
+            && newest?.revokedAt == others?.revokedAt
+            && newest?.grace.flatMap(\.value) == others?.grace.flatMap(\.value)
             && willRenew?.value == other.willRenew?.value && renewsAs?.value == other.renewsAs?.value
     }
 }

@@ -44,7 +44,8 @@ public enum StoreAPIKeysFile {
         } catch is DecodingError {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "\(file.path) is not a file of store API keys: it needs keys, each with bundleId, keyId, issuerId and file.")
+                "\(file.path) is not a file of store API keys: it needs keys, each with bundleId, keyId, issuerId and "
+                    + "file.")
         } catch {
             throw MerchantServerError(.invalidConfiguration, "\(file.path) is neither JSON nor YAML.")
         }
