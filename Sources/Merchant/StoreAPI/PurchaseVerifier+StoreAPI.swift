@@ -15,22 +15,20 @@ struct SubscriptionStatus: Sendable, Equatable {
 
     /// The notification that would have reported this state, so that both have the same effect. It has no identifier.
     var notification: VerifiedNotification {
-        let (type, subtype): (String, String?) =
-            switch number {
-            case _ where purchase.revokedAt != nil && purchase.isUpgraded != true: ("REFUND", nil)
-            case 2: ("EXPIRED", nil)
-            case 3: ("DID_FAIL_TO_RENEW", nil)
-            case 4: ("DID_FAIL_TO_RENEW", "GRACE_PERIOD")
-            case 5: ("REVOKE", nil)
-            default: ("DID_RENEW", nil)
-            }
-        return notification(type, subtype)
+        switch number {
+        case _ where purchase.revokedAt != nil && purchase.isUpgraded != true: report("REFUND", nil)
+        case 2: report("EXPIRED", nil)
+        case 3: report("DID_FAIL_TO_RENEW", nil)
+        case 4: report("DID_FAIL_TO_RENEW", "GRACE_PERIOD")
+        case 5: report("REVOKE", nil)
+        default: report("DID_RENEW", nil)
+        }
     }
 
     /// The notification that would have reported that the refund of the newest transaction was reversed.
-    var reversal: VerifiedNotification { notification("REFUND_REVERSED", nil) }
+    var reversal: VerifiedNotification { report("REFUND_REVERSED", nil) }
 
-    private func notification(_ type: String, _ subtype: String?) -> VerifiedNotification {
+    private func report(_ type: String, _ subtype: String?) -> VerifiedNotification {
         VerifiedNotification(
             notificationID: "", type: type, subtype: subtype, signedAt: signedAt, purchase: purchase, renewal: renewal)
     }

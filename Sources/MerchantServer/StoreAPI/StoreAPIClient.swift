@@ -21,9 +21,14 @@ public final class StoreAPIClient: StoreAPI {
     /// The time limit of all requests and pauses for one answer, in seconds.
     static let total: Double = 25
 
+    /// The most requests at once. Users choose the transactions that the merchant asks about.
+    static let places = 64
+
     private struct State {
         var accesses: [BundleID: StoreAPIAccess]
         var provider: Provider?
+        /// The number of requests in progress.
+        var running = 0
     }
 
     private let state: Mutex<State>
@@ -58,6 +63,15 @@ public final class StoreAPIClient: StoreAPI {
         guard let access = await access(app) else {
             throw StoreAPIError(.noKey, "there is no store API key of \(app.rawValue)")
         }
+        let hasPlace = state.withLock { state in
+            guard state.running < Self.places else { return false }
+            state.running += 1
+            return true
+        }
+        guard hasPlace else {
+            throw StoreAPIError(.unavailable, "\(Self.places) requests are in progress", retryAfter: 1)
+        }
+        defer { state.withLock { $0.running -= 1 } }
         let deadline = seconds + Self.total
         var attempt = 1
         while true {
@@ -65,14 +79,7 @@ public final class StoreAPIClient: StoreAPI {
             switch outcome {
             case .body(let body): return body
             case .failed(let error):
-                if error.code == .unauthorized {
-                    logger.error(
-                        "the store refuses an API key",
-                        metadata: [
-                            "key": .string(access.key.keyID), "app": .string(app.rawValue),
-                            "environment": .string(environment.rawValue),
-                        ])
-                }
+                report(error, access.key, environment)
                 throw error
             case .passing(let error):
                 let pause = max(
@@ -91,6 +98,19 @@ public final class StoreAPIClient: StoreAPI {
                 try await pacing.sleep(.seconds(pause))
                 attempt += 1
             }
+        }
+    }
+
+    /// Logs a failure that the operator should know of. An unknown transaction is none.
+    private func report(_ error: StoreAPIError, _ key: StoreAPIKey, _ environment: StoreEnvironment) {
+        let metadata: Logger.Metadata = [
+            "key": .string(key.keyID), "app": .string(key.bundleID.rawValue),
+            "environment": .string(environment.rawValue), "reason": .string(error.detail),
+        ]
+        switch error.code {
+        case .unauthorized: logger.error("the store refuses an API key", metadata: metadata)
+        case .refused, .malformedAnswer: logger.warning("the store's API refused a request", metadata: metadata)
+        case .noKey, .unknownTransaction, .unavailable: break
         }
     }
 
