@@ -20,6 +20,8 @@ public final class Merchant: Sendable {
     public let outboxSignal = OutboxSignal()
     /// Reports purchases whose kind differs from the kind on the product list.
     public let kindMismatches = KindMismatchReports()
+    /// The client of the stores' API; nil for none.
+    let storeAPI: (any StoreAPI)?
     /// Called at each step, for tests that kill the process.
     package let onStep: (@Sendable (MerchantStep) -> Void)?
 
@@ -36,19 +38,22 @@ public final class Merchant: Sendable {
     ///   - database: a database that was opened with ``MerchantSchema/migrations``.
     ///   - now: returns the time in milliseconds since 1970.
     ///   - makeID: returns a new UUID for each call.
+    ///   - storeAPI: the client of the stores' API; nil for none.
     public convenience init(
         database: Database, blobs: any BlobStore, verifier: PurchaseVerifier, policy: MerchantPolicy,
-        now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID
+        now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
+        storeAPI: (any StoreAPI)? = nil
     ) {
         self.init(
-            database: database, blobs: blobs, verifier: verifier, policy: policy, now: now, makeID: makeID, onStep: nil)
+            database: database, blobs: blobs, verifier: verifier, policy: policy, now: now, makeID: makeID,
+            storeAPI: storeAPI, onStep: nil)
     }
 
     /// Creates a merchant that calls `onStep` at each step.
     package init(
         database: Database, blobs: any BlobStore, verifier: PurchaseVerifier, policy: MerchantPolicy,
         now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
-        onStep: (@Sendable (MerchantStep) -> Void)?
+        storeAPI: (any StoreAPI)? = nil, onStep: (@Sendable (MerchantStep) -> Void)?
     ) {
         self.database = database
         self.blobs = blobs
@@ -56,6 +61,7 @@ public final class Merchant: Sendable {
         self.policy = policy
         self.now = now
         self.makeID = makeID
+        self.storeAPI = storeAPI
         self.onStep = onStep
     }
 

@@ -34,6 +34,30 @@ public enum SupersededPolicy: String, Sendable, CaseIterable {
     case keep
 }
 
+/// How the merchant answers when a customer asks the store for a refund and the store asks what was consumed.
+public struct ConsumptionPolicy: Sendable, Equatable {
+    /// What the merchant prefers to become of the request. The raw values are the store's.
+    public enum Preference: String, Sendable, CaseIterable {
+        /// The refund is declined.
+        case decline = "DECLINE"
+        /// The whole price is refunded.
+        case grantFull = "GRANT_FULL"
+        /// The part of the price for what was not consumed is refunded.
+        case grantProrated = "GRANT_PRORATED"
+    }
+
+    /// The preference; nil for none.
+    public var preference: Preference?
+    /// Whether customers could try the products before they bought them (`sampleContentProvided`).
+    public var hasSamples: Bool
+
+    /// Creates a policy.
+    public init(preference: Preference? = nil, hasSamples: Bool = false) {
+        self.preference = preference
+        self.hasSamples = hasSamples
+    }
+}
+
 /// The merchant's settings for redemptions, refunds and balances.
 public struct MerchantPolicy: Sendable, Equatable {
     /// The answer when a user redeems a purchase that another user has redeemed.
@@ -61,6 +85,11 @@ public struct MerchantPolicy: Sendable, Equatable {
     /// How often one user may download content with a purchase that nobody has redeemed; 0 to require redemption first.
     /// Each request counts, including a request for a part of the file.
     public var downloadsBeforeRedemption: Int
+    /// How the store's questions about consumption are answered, for users who have consented; nil to answer none.
+    public var consumption: ConsumptionPolicy?
+    /// Whether a purchase without an account token gets the token of the user who redeems it, at the store. It is not
+    /// done under ``ConflictPolicy/family(members:)``, where a purchase may have several users.
+    public var setsAccountTokens = false
 
     /// The default of ``downloadsBeforeRedemption``: enough for a large file over an unreliable network.
     public static let usualDownloadsBeforeRedemption = 50

@@ -34,7 +34,7 @@ extension HTTPProblem {
         case .tooLarge: .contentTooLarge
         case .alreadyRedeemed, .insufficientBalance, .keyReused: .conflict
         case .malformedReceipt, .notGenuine, .wrongApp, .wrongEnvironment, .revoked, .expired, .unknownProduct,
-            .wrongKind, .nothingToRedeem:
+            .wrongKind, .nothingToRedeem, .unknownTransaction, .noStoreKey:
             .unprocessableContent
         case .rateLimited: .tooManyRequests
         case .storeUnavailable, .unavailable: .serviceUnavailable

@@ -35,6 +35,11 @@ public struct MerchantErrorCode: StringIdentifier {
     public static let wrongKind: MerchantErrorCode = "wrong_kind"
     /// The receipt contains no purchase. 422.
     public static let nothingToRedeem: MerchantErrorCode = "nothing_to_redeem"
+    /// The store knows no transaction with this identifier. 422.
+    public static let unknownTransaction: MerchantErrorCode = "unknown_transaction"
+    /// The merchant cannot ask the store about this app's transactions: it has no key of the store's API, or the store
+    /// refuses the key. 422; the merchant has to configure one.
+    public static let noStoreKey: MerchantErrorCode = "no_store_key"
     /// Another user has redeemed the purchase. 409.
     public static let alreadyRedeemed: MerchantErrorCode = "already_redeemed"
     /// The balance is too low. 409.
@@ -89,6 +94,8 @@ public struct MerchantErrorCode: StringIdentifier {
         .unknownProduct: "This product is not sold here.",
         .wrongKind: "This product is set up incorrectly. Contact the app's developer.",
         .nothingToRedeem: "There is no purchase to redeem.",
+        .unknownTransaction: "The store does not know this purchase.",
+        .noStoreKey: "This purchase cannot be checked here. Contact the app's developer.",
         .alreadyRedeemed: "This purchase belongs to another user.",
         .insufficientBalance: "Your balance is too low.",
         .timeout: "The connection is too slow. Try again.",

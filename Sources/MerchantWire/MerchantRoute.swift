@@ -52,6 +52,12 @@ public enum MerchantRoute: Sendable, Hashable {
     case adminNotifications(before: String? = nil, limit: Int? = nil)
     /// GET: the redemptions and ledger entries of a store's transaction.
     case transaction(String, original: String? = nil, bundle: BundleID? = nil)
+    /// GET: a user's consent to send consumption information to the store.
+    case consumptionConsent(UserID)
+    /// PUT: records that a user gives or withdraws the consent.
+    case setConsumptionConsent(UserID)
+    /// POST: asks the store about subscriptions whose notifications may have been lost.
+    case sweep
     /// GET: the newest version of every content item.
     case adminContent
     /// PUT: uploads a version of a content item.
@@ -102,12 +108,13 @@ public enum MerchantRoute: Sendable, Hashable {
         switch self {
         case .products, .account, .balances, .history, .entitlements, .content, .contentFile, .adminProducts, .user,
             .users, .userRedemptions, .adminRedemptions, .adminNotifications, .transaction, .userHistory, .adminContent,
-            .webhookEvents, .webhookEvent, .deadWebhooks, .apiKeys, .settings, .health, .readiness, .metrics:
+            .consumptionConsent, .webhookEvents, .webhookEvent, .deadWebhooks, .apiKeys, .settings, .health,
+            .readiness, .metrics:
             .get
         case .redemptions, .spends, .contentFileByReceipt, .notifications, .userSpends, .userAdjustments, .checkBooks,
-            .replayWebhook, .resendWebhook, .testWebhook, .makeAPIKey:
+            .replayWebhook, .resendWebhook, .testWebhook, .makeAPIKey, .sweep:
             .post
-        case .putProduct, .putContent: .put
+        case .putProduct, .putContent, .setConsumptionConsent: .put
         case .deleteProduct, .revokeAPIKey: .delete
         }
     }
@@ -120,7 +127,9 @@ public enum MerchantRoute: Sendable, Hashable {
             .contentFileByReceipt:
             .user
         case .adminProducts, .putProduct, .deleteProduct: .scope("products")
-        case .users, .user, .userRedemptions, .adminRedemptions, .adminNotifications, .transaction: .scope("users")
+        case .users, .user, .userRedemptions, .adminRedemptions, .adminNotifications, .transaction,
+            .consumptionConsent, .setConsumptionConsent, .sweep:
+            .scope("users")
         case .userHistory, .userSpends, .userAdjustments, .checkBooks: .scope("ledger")
         case .adminContent, .putContent: .scope("content")
         case .webhookEvents, .webhookEvent, .resendWebhook, .deadWebhooks, .replayWebhook, .testWebhook:
@@ -154,6 +163,8 @@ public enum MerchantRoute: Sendable, Hashable {
         case .userHistory: "/admin/v1/users/{user}/history"
         case .userSpends: "/admin/v1/users/{user}/spends"
         case .userAdjustments: "/admin/v1/users/{user}/adjustments"
+        case .consumptionConsent, .setConsumptionConsent: "/admin/v1/users/{user}/consumption-consent"
+        case .sweep: "/admin/v1/subscriptions/sweep"
         case .adminContent: "/admin/v1/content"
         case .putContent: "/admin/v1/content/{item}"
         case .checkBooks: "/admin/v1/books/check"
@@ -182,7 +193,8 @@ public enum MerchantRoute: Sendable, Hashable {
             template.filled("item", item.rawValue)
         case .putProduct(let bundleID, let productID), .deleteProduct(let bundleID, let productID):
             template.filled("bundle", bundleID.rawValue).filled("product", productID.rawValue)
-        case .user(let user), .userSpends(let user), .userAdjustments(let user):
+        case .user(let user), .userSpends(let user), .userAdjustments(let user), .consumptionConsent(let user),
+            .setConsumptionConsent(let user):
             template.filled("user", user.rawValue)
         case .userHistory(let user, let currency, let before, let environment):
             template.filled("user", user.rawValue) + Self.query(currency, before, environment)
@@ -202,7 +214,7 @@ public enum MerchantRoute: Sendable, Hashable {
         case .revokeAPIKey(let name): template.filled("key", name)
         case .account, .redemptions, .spends, .entitlements, .notifications, .adminProducts, .adminContent,
             .checkBooks, .deadWebhooks, .testWebhook, .apiKeys, .makeAPIKey, .settings, .health, .readiness,
-            .metrics:
+            .metrics, .sweep:
             template
         }
     }
@@ -229,7 +241,8 @@ public enum MerchantRoute: Sendable, Hashable {
         .content(""), .contentFile(""), .contentFileByReceipt(""), .notifications, .adminProducts,
         .putProduct("", ""), .deleteProduct("", ""), .users(), .user(""), .userRedemptions(""),
         .userHistory("", "", before: nil), .userSpends(""), .userAdjustments(""), .adminRedemptions(),
-        .adminNotifications(), .transaction(""), .adminContent, .putContent(""), .checkBooks, .webhookEvents(),
+        .adminNotifications(), .transaction(""), .consumptionConsent(""), .setConsumptionConsent(""), .sweep,
+        .adminContent, .putContent(""), .checkBooks, .webhookEvents(),
         .webhookEvent(""), .resendWebhook(""), .deadWebhooks, .replayWebhook(""), .testWebhook, .apiKeys, .makeAPIKey,
         .revokeAPIKey(""), .settings, .health, .readiness, .metrics,
     ]

@@ -7,12 +7,18 @@ import StoreWire
 
 extension RedemptionRequest: JSONReadable {
     package init(_ members: FlatJSONObject) throws(FlatJSONScanner.Failure) {
-        switch (try members.string("receipt"), try members.string("signedTransaction")) {
-        case (let text?, nil):
+        let receipt = try members.string("receipt")
+        let signed = try members.string("signedTransaction")
+        let transactionID = try members.string("transactionId")
+        switch (receipt, signed, transactionID) {
+        case (let text?, nil, nil):
             guard let receipt = Data(base64Encoded: text) else { throw members.failure("receipt", "is not Base64") }
             self.init(receipt: receipt)
-        case (nil, let text?): self.init(signedTransaction: text)
-        default: throw members.failure("receipt", "or “signedTransaction” must be given, and not both")
+        case (nil, let text?, nil): self.init(signedTransaction: text)
+        case (nil, nil, let id?):
+            self.init(transactionID: id, bundleID: try members.string("bundleId").map { BundleID($0) })
+        default:
+            throw members.failure("receipt", "or “signedTransaction” or “transactionId” must be given, and only one")
         }
     }
 }

@@ -1,17 +1,32 @@
 import Foundation
 import StoreWire
 
-/// A request to redeem purchases. It has either a receipt or a signed transaction.
+/// A request to redeem purchases. It has a receipt, a signed transaction, or a transaction's identifier.
 public struct RedemptionRequest: Codable, Sendable, Equatable {
     /// An app receipt or an iOS 6 transaction receipt, as stored on the device; Base64 in JSON.
     public var receipt: Data?
     /// A signed transaction: a JWS in compact form.
     public var signedTransaction: String?
+    /// The store's identifier of a transaction. The merchant asks the store for the rest.
+    public var transactionID: String?
+    /// The app of ``transactionID``; nil when the merchant has one app.
+    public var bundleID: BundleID?
 
     /// Creates a request that redeems a receipt.
     public init(receipt: Data) { self.receipt = receipt }
     /// Creates a request that redeems a signed transaction.
     public init(signedTransaction: String) { self.signedTransaction = signedTransaction }
+    /// Creates a request that redeems a transaction of an app.
+    public init(transactionID: String, bundleID: BundleID? = nil) {
+        self.transactionID = transactionID
+        self.bundleID = bundleID
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case receipt, signedTransaction
+        case transactionID = "transactionId"
+        case bundleID = "bundleId"
+    }
 }
 
 /// A redeemed transaction and its grants. A repeated request gets the same answer.

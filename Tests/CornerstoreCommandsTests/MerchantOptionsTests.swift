@@ -93,6 +93,9 @@ import Testing
             case .defaultEnvironment: "sandbox"
             case .superseded: "keep"
             case .tokenKeys: "/etc/keys.yaml"
+            case .storeKeys: "/etc/store-keys.yaml"
+            case .consumption: "prorate"
+            case .samples, .accountTokens: "true"
             case .webhook: "https://backend.example.com/hook"
             case .host: "127.0.0.2"
             case .port: "7"
@@ -178,7 +181,7 @@ import Testing
     @Test(arguments: [
         ("port", "many"), ("port", "65536"), ("allow-sandbox", "yes"), ("conflict", "never"), ("refunds", "never"),
         ("evidence-downloads", "-1"), ("default-environment", "mars"),
-        ("superseded", "never"), ("trial-credits", "yes"),
+        ("superseded", "never"), ("trial-credits", "yes"), ("consumption", "never"), ("account-tokens", "yes"),
         ("database", "mysql://ann:hush@host/x"), ("schema", "A-B"), ("log-level", "loud"), ("blobs", "/var/content"),
         ("store", "Apples"), ("store", "ftp://store.example.com"),
     ])

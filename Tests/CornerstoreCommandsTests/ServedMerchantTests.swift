@@ -177,6 +177,37 @@ struct ServedMerchantTests {
         }
     }
 
+    /// The merchant makes its own key of the store's API, and keeps it over a restart.
+    @Test func anIdentifierIsRedeemedWithNothingConfigured() async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = try write(Self.products, "products.yaml", directory)
+            let files = [try catalog(directory), "--merchant-products", file]
+            let place = ["--data", directory.path("data/merchant")]
+            for round in 1...2 {
+                let serve = try await ServeProcess(files, data: directory.path("data"))
+                defer { _ = serve.stop() }
+                let bought = try await Program.run(["buy", "com.example.app.coins", "--json", "--data", serve.data])
+                let id = try #require(try bought.output.object()["transactionId"] as? String, "\(bought.all)")
+                let token = try await Program.run(["merchant", "token", "--user", "ann"] + place).output
+                    .trimmingCharacters(in: .newlines)
+                let merchant = try #require(serve.report["merchant"])
+                let body = try JSONEncoder().encode(RedemptionRequest(transactionID: id))
+                let answer = try await PlainHTTP.send(
+                    "POST", merchant + "/v1/redemptions", body: body, headers: [("Authorization", "Bearer \(token)")],
+                    limit: 1 << 20)
+                #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+                let balances = try await ask(serve, "/v1/balances", token: token)
+                #expect(String(decoding: balances.body, as: UTF8.self).contains("\"amount\":\(10 * round)"))
+                let folder = directory.url.appendingPathComponent("data/merchant/store-keys")
+                let keys = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                #expect(keys.count == 1)
+                let key = folder.appendingPathComponent(try #require(keys.first))
+                let attributes = try FileManager.default.attributesOfItem(atPath: key.path)
+                #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+            }
+        }
+    }
+
     /// Without being started again.
     @Test func theMerchantAcceptsAnAppThatIsAddedLater() async throws {
         func app(_ name: String) -> String {

@@ -116,6 +116,7 @@ import Testing
         "merchant products load", "merchant content", "merchant content list", "merchant content put",
         "merchant webhooks secret", "merchant webhooks test", "merchant webhooks dead", "merchant webhooks replay",
         "merchant user", "merchant history", "merchant adjust", "merchant notifications",
+        "merchant sweep",
         "merchant backup", "subscriptions", "subscriptions list", "subscriptions cancel", "subscriptions enable",
         "subscriptions change", "subscriptions page",
         "merchant restore", "product", "product list", "product create", "product set", "product submit",

@@ -24,9 +24,12 @@ struct JourneyMerchant {
         """
 
     /// Runs a test beside a merchant over a database of its own.
-    /// - Parameter isRemote: whether it asks the store instead of verifying by itself.
+    /// - Parameters:
+    ///   - isRemote: whether it asks the store instead of verifying by itself.
+    ///   - change: changes its configuration.
     static func with(
         _ backend: Backend, _ store: JourneyStore, isRemote: Bool = false,
+        _ change: (inout MerchantServerConfiguration) throws -> Void = { _ in },
         _ body: (JourneyMerchant) async throws -> Void
     ) async throws {
         try await backend.withLocation { location async throws in
@@ -54,6 +57,7 @@ struct JourneyMerchant {
                         production: store.addresses.production, sandbox: store.addresses.sandbox),
                     sharedSecret: try store.sharedSecret(), anchor: trusted.anchor)
             }
+            try change(&configuration)
             let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: .silent)
             try await ServerTask.with({ try await application.run(gracefulShutdownSignals: [], onReady: $0) }) {
                 try await body(JourneyMerchant(application: application, address: $0, store: store))

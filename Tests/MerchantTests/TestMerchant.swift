@@ -57,7 +57,8 @@ struct TestMerchant {
     /// Runs a test over a new merchant.
     static func with(
         _ backend: Backend, policy: MerchantPolicy = MerchantPolicy(environments: [.production, .sandbox]),
-        way: VerificationWay = .local, appIDs: [BundleID: Int64] = [:], connections: Int = 4,
+        way: VerificationWay = .local, appIDs: [BundleID: Int64] = [:], storeAPI: (any StoreAPI)? = nil,
+        connections: Int = 4,
         _ body: (TestMerchant) async throws -> Void
     ) async throws {
         let authority = try await TestAuthority.value
@@ -73,7 +74,7 @@ struct TestMerchant {
                     verifier: try PurchaseVerifier(
                         stores: [store], bundleIDs: [bundleID], environments: policy.environments, way: way,
                         appIDs: appIDs),
-                    policy: policy, now: { clock.milliseconds }, makeID: { UUID() })
+                    policy: policy, now: { clock.milliseconds }, makeID: { UUID() }, storeAPI: storeAPI)
                 try await merchant.importProducts(
                     from: try ProductsFile(yaml: Array(products.utf8), file: "products.yaml"))
                 try await body(

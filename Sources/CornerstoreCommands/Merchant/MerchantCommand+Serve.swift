@@ -116,6 +116,27 @@ extension MerchantCommand {
                 valueName: "file"),
             completion: .file())
         var tokenKeys: String?
+        @Option(
+            help: ArgumentHelp(
+                "A YAML or JSON file with the keys of the store's API (App Store Server API), one for each app.",
+                valueName: "file"),
+            completion: .file())
+        var storeKeys: String?
+        @Option(
+            help:
+                "How to answer when the store asks what a customer consumed who wants a refund: silent (default), neutral, decline, grant or prorate. Only users who consented are answered about.",
+            completion: .list(MerchantOptions.Consumption.allCases.map(\.rawValue)))
+        var consumption: String?
+        @Flag(
+            inversion: .prefixedNo,
+            help: "Tell the store that customers could try the products before they bought them (default: no).")
+        var samples: Bool?
+        @Flag(
+            inversion: .prefixedNo,
+            help:
+                "Set the account token of a purchase without one, at the store, to the user who redeems it (default: no)."
+        )
+        var accountTokens: Bool?
         @Option(help: ArgumentHelp("The URL to send webhooks to.", valueName: "url"))
         var webhook: String?
         @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
@@ -148,6 +169,8 @@ extension MerchantCommand {
                 .refunds: refunds, .superseded: superseded, .trialCredits: trialCredits.map(String.init),
                 .sharedCredits: sharedCredits.map(String.init),
                 .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys, .webhook: webhook,
+                .storeKeys: storeKeys, .consumption: consumption, .samples: samples.map(String.init),
+                .accountTokens: accountTokens.map(String.init),
                 .host: host, .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
                 .blobs: blobs.blobs,
             ]

@@ -23,7 +23,7 @@ struct MerchantCommand: AsyncParsableCommand {
                 name: "Users and the ledger",
                 subcommands: [
                     Users.self, User.self, Redemptions.self, Transaction.self, Notifications.self, History.self,
-                    Adjust.self, Check.self,
+                    Adjust.self, Check.self, Sweep.self,
                 ]),
             CommandGroup(name: "Operation", subcommands: [Webhooks.self, Backup.self, Restore.self]),
         ])

@@ -29,6 +29,15 @@ extension MerchantOptions {
         case keep
     }
 
+    /// What the server prefers to become of a customer's request for a refund.
+    enum Consumption: String, CaseIterable {
+        case silent
+        case neutral
+        case decline
+        case grant
+        case prorate
+    }
+
     /// Returns the configuration of the options.
     /// - Throws: ``CommandError`` that names the wrong option.
     func configuration() throws -> MerchantServerConfiguration {
@@ -48,6 +57,9 @@ extension MerchantOptions {
         configuration.webhooks = try layers.text(.webhook).map {
             try WebhookReceiver(option: $0, environment: environment)
         }
+        configuration.storeAPI = try storeAPI()
+        configuration.policy.consumption = try consumption()
+        configuration.policy.setsAccountTokens = try layers.isSet(.accountTokens)
         MerchantServing.adjust(&configuration)
         return configuration
     }
@@ -83,6 +95,24 @@ extension MerchantOptions {
             }
             numbers[BundleID(String(parts[0]))] = number
         }
+    }
+
+    /// Reads the keys of stores' APIs.
+    private func storeAPI() throws -> [StoreAPIAccess] {
+        try layers.text(.storeKeys).map { try StoreAPIKeysFile.read(URL(fileURLWithPath: $0)) } ?? []
+    }
+
+    /// How the server answers the store's questions about consumption; nil when it does not.
+    private func consumption() throws -> ConsumptionPolicy? {
+        let preference: ConsumptionPolicy.Preference?
+        switch try layers.choice(.consumption, otherwise: Consumption.silent) {
+        case .silent: return nil
+        case .neutral: preference = nil
+        case .decline: preference = .decline
+        case .grant: preference = .grantFull
+        case .prorate: preference = .grantProrated
+        }
+        return ConsumptionPolicy(preference: preference, hasSamples: try layers.isSet(.samples))
     }
 
     private func policy() throws -> MerchantPolicy {

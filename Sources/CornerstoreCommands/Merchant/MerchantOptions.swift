@@ -37,6 +37,10 @@ enum MerchantOption: String, ServerSettingName {
     case trialCredits = "trial-credits"
     case sharedCredits = "shared-credits"
     case tokenKeys = "token-keys"
+    case storeKeys = "store-keys"
+    case consumption
+    case samples
+    case accountTokens = "account-tokens"
     case webhook
     case host
     case port

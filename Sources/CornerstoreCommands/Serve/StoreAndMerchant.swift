@@ -66,8 +66,13 @@ struct StoreAndMerchant: Sendable {
         onReady: @escaping @Sendable (Addresses) async -> Void
     ) async throws {
         let backends = console == nil ? nil : consoleBackends
-        let ready: @Sendable (Addresses) async -> Void = { addresses in
+        let ready: @Sendable (Addresses) async -> Void = { [store, merchant, logger] addresses in
             backends?.addresses.take(addresses.byName)
+            if let merchant {
+                let keys = MerchantStoreKeys(
+                    store, merchant: merchant.configuration.dataDirectory, addresses: addresses, logger: logger)
+                merchant.storeAPI.provide { await keys.access($0) }
+            }
             await onReady(addresses)
         }
         guard merchant != nil || console != nil else {

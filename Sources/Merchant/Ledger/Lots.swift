@@ -95,6 +95,13 @@ enum Lots {
             """, [user.rawValue, currency.rawValue])?.int64(0) ?? 0
     }
 
+    /// Returns the number of unspent credits with an expiry date that one purchase granted.
+    static func remaining(
+        of reference: String, _ user: UserID, _ currency: CurrencyID, _ connection: Connection
+    ) throws -> Int64 {
+        try all(user, currency, connection).filter { $0.reference == reference }.reduce(0) { $0 + $1.remaining }
+    }
+
     private static func all(
         _ user: UserID, _ currency: CurrencyID, _ connection: Connection
     ) throws -> [Lot] {

@@ -41,13 +41,16 @@ extension Merchant {
                 return try NotificationRecords.insert(notification, .ignored, at: now, connection)
                     ? .ignored : .duplicate
             }
-            guard try NotificationRecords.insert(notification, .applied, at: now, connection) else {
-                return .duplicate
-            }
-            try NotificationHandler(
+            let handler = NotificationHandler(
                 notification: notification, purchase: purchase, item: plan, policy: policy, now: now, events: writer,
-                connection: connection
-            ).apply(effect)
+                connection: connection)
+            let isIgnored = try effect == .consumption && handler.consumptionCall() == nil
+            guard
+                try NotificationRecords.insert(
+                    notification, isIgnored ? .ignored : .applied, at: now, connection)
+            else { return .duplicate }
+            if isIgnored { return .ignored }
+            try handler.apply(effect)
             return .applied
         }
     }

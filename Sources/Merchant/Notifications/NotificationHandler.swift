@@ -12,6 +12,8 @@ enum NotificationEffect: Sendable {
     case purchase
     /// Something became known about the renewal of a subscription.
     case renewal
+    /// The store asks what was consumed of a purchase, because its customer asks for a refund.
+    case consumption
 
     /// The subtypes of notifications about some of a subscription's seats. The transaction stays valid for the others:
     /// a refund with `SEATS` revokes no access.
@@ -28,6 +30,7 @@ enum NotificationEffect: Sendable {
             self = .purchase
         case "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "EXPIRED", "PRICE_INCREASE":
             self = .renewal
+        case "CONSUMPTION_REQUEST": self = .consumption
         default: return nil
         }
     }
@@ -43,6 +46,8 @@ struct NotificationHandler {
     let now: Int64
     let events: EventWriter
     let settlement = Settlement()
+    /// Whether the user is told only when the notification says something new of the subscription.
+    var tellsChangesOnly = false
     let connection: Connection
 
     private var subscriptionKey: String { RedemptionKey.subscription(purchase) }
@@ -74,12 +79,31 @@ struct NotificationHandler {
         case .purchase: try applyNews { try redeemForOwner() }
         // The news of the transaction's purchase may come later.
         case .renewal: try applyNews { try redeemIfNew() }
+        case .consumption:
+            guard let call = try consumptionCall() else { return }
+            try StoreCalls.insert(call, at: now, connection)
         }
     }
 
+    /// The answer to the store's question about consumption; nil when the merchant does not answer.
+    func consumptionCall() throws -> StoreCall? {
+        // The purchase may not be known yet. Then it has no key in the books, and the search for one changes nothing.
+        let key: RedemptionKey
+        if case .plan(var plan) = item {
+            try plan.recall(connection)
+            key = plan.key
+        } else {
+            key = RedemptionKey(purchase, kind: kind)
+        }
+        return try StoreCall.consumption(
+            of: purchase, key, askedBy: notification.notificationID, policy, at: now, connection)
+    }
+
     private func applyNews(_ redeem: () throws -> Void) throws {
-        let statedAt = try known?.facts.statedAt ?? 0
+        let before = try known?.facts
+        let statedAt = before?.statedAt ?? 0
         try redeem()
+        if tellsChangesOnly, let before, let after = try known?.facts, after.saysTheSame(as: before) { return }
         if notification.signedAt >= statedAt || notification.type == "RENEWAL_EXTENDED" { try tellUser() }
     }
 

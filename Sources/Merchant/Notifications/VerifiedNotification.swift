@@ -52,6 +52,15 @@ public struct VerifiedNotification: Sendable, Equatable {
     }
 }
 
+extension VerifiedNotification.Renewal {
+    init(_ fields: SignedRenewalFields) {
+        self.init(
+            willRenew: fields.autoRenewStatus.map { $0 == 1 },
+            renewsAs: fields.autoRenewProductId.map { ProductID($0) },
+            graceUntil: fields.gracePeriodExpiresDate.map(SignedTransactionFields.milliseconds))
+    }
+}
+
 extension PurchaseVerifier {
     /// Verifies a notification: its signature and the signatures of the data in it, the bundle identifier and
     /// environment of each, and the app's number (``appIDs``).
@@ -99,10 +108,7 @@ extension PurchaseVerifier {
             guard fields.environment == environment.rawValue, payload.rootFingerprint == outer.rootFingerprint,
                 purchase.map({ $0.originalTransactionID == fields.originalTransactionId }) ?? true
             else { throw MerchantError(.notGenuine) }
-            renewal = VerifiedNotification.Renewal(
-                willRenew: fields.autoRenewStatus.map { $0 == 1 },
-                renewsAs: fields.autoRenewProductId.map { ProductID($0) },
-                graceUntil: fields.gracePeriodExpiresDate.map(SignedTransactionFields.milliseconds))
+            renewal = VerifiedNotification.Renewal(fields)
         }
         return VerifiedNotification(
             notificationID: fields.notificationUUID, type: fields.notificationType, subtype: fields.subtype,

@@ -14,13 +14,14 @@ extension Merchant {
     ///   - blobs: the storage of content, made after the database is open.
     ///   - now: returns the time in milliseconds since 1970.
     ///   - makeID: returns a new UUID for each call.
+    ///   - storeAPI: the client of the stores' API; nil for none.
     /// - Throws: ``MerchantPlaceError``; ``MerchantError`` as ``recordAnchors(_:in:)``; ``DatabaseError``;
     ///   ``ReceiptRejection`` for an invalid root.
     package static func open(
         at place: MerchantPlace, stores: [TrustedStore], bundleIDs: Set<BundleID>, appIDs: [BundleID: Int64] = [:],
         policy: MerchantPolicy, way: ([TrustedStore]) -> VerificationWay = { _ in .local },
         blobs: () throws -> any BlobStore, now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
-        onStep: (@Sendable (MerchantStep) -> Void)? = nil, logger: Logger
+        storeAPI: (any StoreAPI)? = nil, onStep: (@Sendable (MerchantStep) -> Void)? = nil, logger: Logger
     ) async throws -> Merchant {
         let database = try await place.openDatabase(logger: logger)
         do {
@@ -30,7 +31,7 @@ extension Merchant {
                 verifier: try PurchaseVerifier(
                     stores: stores, bundleIDs: bundleIDs, environments: policy.environments, way: way(stores),
                     appIDs: appIDs),
-                policy: policy, now: now, makeID: makeID, onStep: onStep)
+                policy: policy, now: now, makeID: makeID, storeAPI: storeAPI, onStep: onStep)
         } catch {
             await database.close()
             throw error

@@ -62,7 +62,16 @@ struct Redeemer {
             try AccountToken.owner($0, connection)
         }
         switch (owner, claimant) {
-        case (.user(let owner), .user(let user)): return try redeem(plan, known, ownedBy: owner, askedBy: user)
+        case (.user(let owner), .user(let user)):
+            let outcome = try redeem(plan, known, ownedBy: owner, askedBy: user)
+            if case .redeemed = outcome, owner == user,
+                let call = StoreCall.accountToken(of: plan.purchase, plan.key, user, policy, at: now)
+            {
+                // The store's notifications name the user by this token.
+                try AccountToken.register(user, connection)
+                try StoreCalls.insert(call, at: now, connection)
+            }
+            return outcome
         case (.user(let owner), .store): return try redeem(plan, known, ownedBy: owner, askedBy: owner)
         case (.stranger, _):
             if let known { try unassign(plan, known) }

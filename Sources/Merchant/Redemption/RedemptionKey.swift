@@ -61,6 +61,14 @@ struct RedemptionKey: Hashable, Sendable {
         scope(purchase) + "s/" + purchase.originalTransactionID
     }
 
+    /// What the key of a subscription contains: the environment, the app and the original transaction. Nil for a text
+    /// that is not such a key.
+    static func subscription(named key: String) -> (StoreEnvironment, BundleID, original: String)? {
+        let parts = key.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[3] == "s", !parts[4].isEmpty else { return nil }
+        return (environment(of: key), BundleID(String(parts[2])), String(parts[4]))
+    }
+
     /// The beginning of the keys of a subscription's periods.
     /// - Parameter subscription: the subscription's key.
     static func periods(of subscription: String) -> String {

@@ -23,6 +23,8 @@ public enum MerchantSchema {
         Migration(12, "facts of subscriptions", SubscriptionFactsSchema.statements),
         Migration(13, "signed ends of periods", SubscriptionFactsSchema.signedEnds),
         Migration(14, "listed notifications", NotificationRecordsSchema.statements),
+        Migration(15, "calls of the store's API", StoreCallsSchema.statements),
+        Migration(16, "questions about subscriptions", SubscriptionFactsSchema.questions),
     ]
 
     private static let products = [

@@ -61,4 +61,15 @@ enum SubscriptionFactsSchema {
                     AND will_renew_signed_at > subscription_periods.end_signed_at)
             """,
         ]
+
+    /// Keeps when the store should be asked about each subscription; null for never. A subscription of an earlier
+    /// program is asked about after its end, unless the store has said that it does not renew.
+    static let questions = [
+        "ALTER TABLE subscriptions ADD COLUMN ask_after BIGINT",
+        "UPDATE subscriptions SET ask_after = expires_at + 600000 WHERE will_renew IS NULL OR will_renew",
+        """
+        CREATE INDEX subscriptions_to_ask_about ON subscriptions (ask_after, subscription_key)
+        WHERE ask_after IS NOT NULL
+        """,
+    ]
 }

@@ -69,13 +69,13 @@ extension SubscriptionRow {
         try connection.execute(
             """
             UPDATE subscriptions SET user_id = $2, product_id = $3, purchased_at = $4, expires_at = $5, period_key = $6,
-                will_renew = $7, will_renew_signed_at = $8, renews_as = $9, renews_as_signed_at = $10
+                will_renew = $7, will_renew_signed_at = $8, renews_as = $9, renews_as_signed_at = $10, ask_after = $11
             WHERE subscription_key = $1
             """,
             [
                 key, userID.rawValue, newest.productID.rawValue, newest.purchasedAt, newest.expiresAt, periodKey?.text,
                 facts.willRenew?.value, facts.willRenew?.signedAt, facts.renewsAs?.value.rawValue,
-                facts.renewsAs?.signedAt,
+                facts.renewsAs?.signedAt, facts.askAfter,
             ])
     }
 

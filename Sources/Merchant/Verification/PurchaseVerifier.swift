@@ -48,6 +48,9 @@ public final class PurchaseVerifier: Sendable {
     /// Whether an app's purchases are accepted.
     func takes(_ app: BundleID) -> Bool { bundleIDs.withLock { $0.contains(app) } }
 
+    /// The app whose purchases are accepted; nil when there are several, or none.
+    var onlyApp: BundleID? { bundleIDs.withLock { $0.count == 1 ? $0.first : nil } }
+
     /// Verifies evidence.
     /// - Throws: ``MerchantError``: `too_large`, `malformed_receipt`, `not_genuine`, `wrong_app`, `wrong_environment`,
     ///   or `store_unavailable` when a store has to be asked and is unavailable.

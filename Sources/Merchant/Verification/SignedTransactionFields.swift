@@ -90,6 +90,7 @@ struct SignedRenewalFields: Decodable {
     var autoRenewStatus: Int?
     var gracePeriodExpiresDate: Double?
     var environment: String?
+    var signedDate: Double?
 
     /// Parses a payload.
     /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is not renewal information.

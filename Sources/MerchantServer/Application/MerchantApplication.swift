@@ -22,6 +22,8 @@ public struct MerchantApplication: Sendable {
     public let keys: APIKeys
     /// The apps whose purchases are accepted.
     public let bundleIDs: Set<BundleID>
+    /// The client of the stores' APIs.
+    public let storeAPI: StoreAPIClient
 
     private let lock: DirectoryLock?
     private let routers: MerchantRouters
@@ -47,17 +49,19 @@ public struct MerchantApplication: Sendable {
         let lock = try place.lock()
         do {
             let metrics = PrometheusMetrics()
+            let storeAPI = StoreAPIClient(configuration.storeAPI, pacing: .system(), logger: logger)
             let merchant = try await Merchant.open(
                 at: place, stores: configuration.stores, bundleIDs: bundleIDs, appIDs: configuration.appIDs,
                 policy: configuration.policy, way: { way(configuration, $0, metrics, logger) },
                 blobs: { try place.blobs(configuration.bucket, now: now) },
                 now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
-                makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep, logger: logger)
+                makeID: { UUID(timeOrdered: now(), chance: UUID()) }, storeAPI: storeAPI,
+                onStep: configuration.onStep, logger: logger)
             do {
                 try await checkReach(merchant)
                 for file in files { try await merchant.importProducts(from: file) }
                 return try await open(
-                    configuration, place, lock, merchant, metrics, bundleIDs, now: now, logger: logger)
+                    configuration, place, lock, merchant, storeAPI, metrics, bundleIDs, now: now, logger: logger)
             } catch {
                 await merchant.close()
                 throw error
@@ -70,7 +74,7 @@ public struct MerchantApplication: Sendable {
 
     private static func open(
         _ configuration: MerchantServerConfiguration, _ place: MerchantPlace, _ lock: DirectoryLock?,
-        _ merchant: Merchant, _ metrics: PrometheusMetrics, _ bundleIDs: Set<BundleID>,
+        _ merchant: Merchant, _ storeAPI: StoreAPIClient, _ metrics: PrometheusMetrics, _ bundleIDs: Set<BundleID>,
         now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
         merchant.kindMismatches.listen { report in
@@ -97,7 +101,7 @@ public struct MerchantApplication: Sendable {
         if let deliveries { merchant.outboxSignal.listen { deliveries.wake() } }
         return MerchantApplication(
             configuration: configuration, merchant: merchant, tokens: tokens, keys: keys, bundleIDs: bundleIDs,
-            lock: lock,
+            storeAPI: storeAPI, lock: lock,
             routers: MerchantRouters(
                 merchant: merchant,
                 authentication: Authentication(tokens: tokens, keys: keys, limits: limits, now: now), limits: limits,
@@ -154,6 +158,7 @@ public struct MerchantApplication: Sendable {
     ) async throws {
         var services: [any Service] = [
             server(onReady), Upkeep(merchant: merchant, logger: logger), tokenKeys,
+            StoreAPIService(merchant: merchant, storeAPI: storeAPI, pacing: .system(), logger: logger),
         ]
         if let deliveries { services.append(deliveries) }
         do {
@@ -198,8 +203,8 @@ public struct MerchantApplication: Sendable {
     }
 }
 
-/// Removes expired credits, including those of users who send no requests, and webhook events and notifications that
-/// were kept long enough.
+/// Removes expired credits, including those of users who send no requests, and webhook events, notifications and
+/// requests to the store that were kept long enough.
 private struct Upkeep: Service {
     let merchant: Merchant
     let logger: Logger
@@ -223,6 +228,13 @@ private struct Upkeep: Service {
                 } catch {
                     logger.warning(
                         "old notifications were not removed", metadata: ["error": .string(String(describing: error))])
+                }
+                do {
+                    while try await merchant.pruneStoreCalls() >= 500, !Task.isCancelled {}
+                } catch {
+                    logger.warning(
+                        "old requests to the store were not removed",
+                        metadata: ["error": .string(String(describing: error))])
                 }
                 try await Task.sleep(for: .seconds(60))
             }

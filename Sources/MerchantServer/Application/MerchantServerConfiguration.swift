@@ -50,6 +50,8 @@ public struct MerchantServerConfiguration: Sendable {
     public var tokenKeys: URL?
     /// The store that verifies receipts; nil for a merchant that verifies all purchases itself.
     public var remote: RemoteStore?
+    /// The keys of stores' APIs, one for each app.
+    public var storeAPI: [StoreAPIAccess] = []
     /// The receiver of webhooks; nil for none.
     public var webhooks: WebhookReceiver?
     /// The bucket for content; nil for a folder in the data directory.

@@ -27,6 +27,7 @@ struct BackendController: Sendable {
         add(.replayWebhook(""), to: router, replay)
         add(.testWebhook, to: router, testWebhook)
         addLists(to: router)
+        addStoreRoutes(to: router)
         addKeys(to: router)
         add(.settings, to: router) { [settings] _, _ in try .json(settings) }
     }

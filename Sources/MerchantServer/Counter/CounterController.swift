@@ -44,7 +44,11 @@ struct CounterController: Sendable {
 
     @Sendable private func redeem(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
-        return .message(try await merchant.redeem(try await request.evidence(), for: user))
+        switch try await request.redemption() {
+        case .evidence(let evidence): return .message(try await merchant.redeem(evidence, for: user))
+        case .transaction(let id, let app):
+            return .message(try await merchant.redeem(transactionID: id, in: app, for: user))
+        }
     }
 
     @Sendable private func balances(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
@@ -115,14 +119,25 @@ extension Request {
         return (CurrencyID(try query("currency")), before, try environment())
     }
 
-    /// Reads the evidence in the body: a receipt (`application/octet-stream`), a signed transaction
-    /// (`application/jose`), or JSON that contains one of them.
+    /// Reads the evidence in the body, as ``redemption()`` does.
+    /// - Throws: ``HTTPProblem`` 400 for a bare identifier of a transaction.
     func evidence() async throws -> Evidence {
+        guard case .evidence(let evidence) = try await redemption() else {
+            throw HTTPProblem(
+                .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
+                message: "Send a receipt or a signed transaction.")
+        }
+        return evidence
+    }
+
+    /// Reads what is to be redeemed: a receipt (`application/octet-stream`), a signed transaction
+    /// (`application/jose`), or JSON that contains one of them or the identifier of a transaction.
+    fileprivate func redemption() async throws -> RedemptionBody {
         let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
         let body = try await boundedBody(upTo: MerchantLimits.redemption)
         switch type {
-        case "application/octet-stream": return .receipt(Array(body.readableBytesView))
-        case "application/jose": return .signedTransaction(Array(body.readableBytesView))
+        case "application/octet-stream": return .evidence(.receipt(Array(body.readableBytesView)))
+        case "application/jose": return .evidence(.signedTransaction(Array(body.readableBytesView)))
         default:
             guard let first = body.readableBytesView.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else {
                 throw HTTPProblem(
@@ -132,8 +147,16 @@ extension Request {
                 )
             }
             let redemption = try body.message(RedemptionRequest.self)
-            if let text = redemption.signedTransaction { return .signedTransaction(Array(text.utf8)) }
-            return .receipt(Array(redemption.receipt ?? Data()))
+            if let id = redemption.transactionID { return .transaction(id, redemption.bundleID) }
+            if let text = redemption.signedTransaction { return .evidence(.signedTransaction(Array(text.utf8))) }
+            return .evidence(.receipt(Array(redemption.receipt ?? Data())))
         }
     }
+}
+
+/// The body of a redemption.
+private enum RedemptionBody {
+    case evidence(Evidence)
+    /// The identifier of a transaction and its app.
+    case transaction(String, BundleID?)
 }

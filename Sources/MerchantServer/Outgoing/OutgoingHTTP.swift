@@ -50,7 +50,8 @@ enum OutgoingHTTP {
     /// A complete answer.
     struct Answer: Sendable {
         var status: Int
-        /// `Retry-After` in seconds; nil when it is a date, which is ignored.
+        /// `Retry-After` in seconds; nil when it is a date, which is ignored. The App Store Server API writes
+        /// milliseconds since 1970.
         var retryAfter: Int?
         /// The body, or its beginning when the caller did not ask for all of it.
         var body: [UInt8]
@@ -69,10 +70,25 @@ enum OutgoingHTTP {
     static func post(
         _ body: [UInt8], to url: URL, headers: [(String, String)], answerLimit limit: Int?, timeout: Duration
     ) async throws -> Answer {
+        try await send(.post, body, to: url, headers: headers, answerLimit: limit, timeout: timeout)
+    }
+
+    /// Sends a request, as ``post(_:to:headers:answerLimit:timeout:)`` does.
+    /// - Parameter body: nil for a request without a body.
+    static func send(
+        _ method: RouteMethod, _ body: [UInt8]?, to url: URL, headers: [(String, String)], answerLimit limit: Int?,
+        timeout: Duration
+    ) async throws -> Answer {
         var request = HTTPClientRequest(url: url.absoluteString)
-        request.method = .POST
+        switch method {
+        case .get: request.method = .GET
+        case .post: request.method = .POST
+        case .put: request.method = .PUT
+        case .patch: request.method = .PATCH
+        case .delete: request.method = .DELETE
+        }
         for (name, value) in headers { request.headers.add(name: name, value: value) }
-        request.body = .bytes(ByteBuffer(bytes: body))
+        if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
         let deadline = ContinuousClock.now + timeout
         let response = try await client.execute(request, deadline: .now() + TimeAmount(timeout))
         let retryAfter = response.headers.first(name: "Retry-After").flatMap { Int($0) }

@@ -67,8 +67,8 @@ extension NotificationOutbox {
                 let snapshot = try SubscriptionSnapshot(
                     subscription, period: period, at: date, recorder, connection)
             else { return nil }
-            let first = try Transactions.first(of: subscription.accountID, in: bundleID, connection)
-            let customer = AppTransactionID(first ?? subscription.originalTransactionID)
+            let known = try AppCustomers.find(subscription.accountID, in: bundleID, connection)
+            let customer = known.appTransactionID ?? AppTransactionID(subscription.originalTransactionID)
             return SampleSubscription(
                 transaction: snapshot.transactionPayload(signedDate: date, appTransactionID: customer),
                 renewal: snapshot.renewalPayload(signedDate: date, appTransactionID: customer),

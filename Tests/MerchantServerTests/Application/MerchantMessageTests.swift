@@ -29,7 +29,12 @@ struct MerchantMessageTests {
         #expect(
             try MessageCheck.complaints(
                 aboutReaderOf: RedemptionRequest(receipt: Data([1, 2])),
-                emptyOnPurpose: ["RedemptionRequest.signedTransaction"]) == [])
+                emptyOnPurpose: [
+                    "RedemptionRequest.signedTransaction", "RedemptionRequest.transactionID",
+                    "RedemptionRequest.bundleID",
+                ]) == [])
+        let named = RedemptionRequest(transactionID: "2000000000000001", bundleID: "com.example.books")
+        #expect(try RedemptionRequest(json: Array(JSONEncoder().encode(named))) == named)
         let signed = try RedemptionRequest(json: Array(#"{"signedTransaction":"a.b.c","receipt":null}"#.utf8))
         #expect(signed == RedemptionRequest(signedTransaction: "a.b.c"))
     }
@@ -38,10 +43,14 @@ struct MerchantMessageTests {
         (#"{"receipt":"AA","x":1}"#, "“receipt” is not Base64."),
         (#"{"receipt":"A\nAA="}"#, "“receipt” is not Base64."),
         (#"{"signedTransaction":7}"#, "“signedTransaction” is of the wrong type."),
-        (#"{}"#, "“receipt” or “signedTransaction” must be given, and not both."),
+        (
+            #"{"transactionId":"1","signedTransaction":"a.b.c"}"#,
+            "“receipt” or “signedTransaction” or “transactionId” must be given, and only one."
+        ),
+        (#"{}"#, "“receipt” or “signedTransaction” or “transactionId” must be given, and only one."),
         (
             #"{"receipt":"AAAA","signedTransaction":"a.b.c"}"#,
-            "“receipt” or “signedTransaction” must be given, and not both."
+            "“receipt” or “signedTransaction” or “transactionId” must be given, and only one."
         ),
     ]) func aRedemptionHasOneKindOfEvidence(_ json: String, _ sentence: String) {
         let failure = #expect(throws: FlatJSONScanner.Failure.self) { try RedemptionRequest(json: Array(json.utf8)) }

@@ -1,0 +1,107 @@
+import Database
+import MerchantWire
+import StoreWire
+
+/// Asks the store about subscriptions whose notifications may have been lost.
+extension Merchant {
+    /// The most subscriptions that one round asks about.
+    public static let sweepRound = 50
+    /// The shortest time between two questions about a subscription, in milliseconds: an hour.
+    static let sweepInterval: Int64 = 3_600_000
+    /// The pause after the store was unavailable, in milliseconds.
+    static let sweepPause: Int64 = 60_000
+    /// The pause for a subscription of an app without a key, in milliseconds: a day.
+    static let sweepPauseWithoutKey: Int64 = 86_400_000
+
+    /// Asks the store about subscriptions that are due (``Subscription/askAfter``), one after the other, and applies
+    /// the answers as notifications. Several processes may do so at once: each subscription is taken by one.
+    ///
+    /// The round ends when the store is unavailable. An answer that is not genuine changes nothing.
+    /// - Parameter limit: the most subscriptions, 1 to ``sweepRound``.
+    /// - Throws: ``MerchantError`` `no_store_key` without a client of the API; ``DatabaseError``, `CancellationError`.
+    @discardableResult
+    public func sweep(limit: Int = sweepRound) async throws -> SweepReport {
+        guard let storeAPI, storeAPI.hasKeys else { throw MerchantError(.noStoreKey) }
+        var report = SweepReport(asked: 0, changed: 0, failed: 0)
+        for _ in 0..<min(max(limit, 1), Self.sweepRound) {
+            try Task.checkCancellation()
+            let now = self.now()
+            guard
+                let key = try await database.write({
+                    try SubscriptionRow.takeDue(at: now, leaseEnd: now + Self.sweepInterval, $0)
+                })
+            else { break }
+            report.asked += 1
+            do {
+                if try await ask(storeAPI, about: key) { report.changed += 1 }
+            } catch let error as StoreAPIError {
+                report.failed += 1
+                let isUnavailable = error.code == .unavailable
+                let pause =
+                    isUnavailable
+                    ? max(Self.sweepPause, Int64(error.retryAfter ?? 0) * 1_000) : Self.sweepPauseWithoutKey
+                try await database.write { try SubscriptionRow.ask(about: key, after: now + pause, $0) }
+                if isUnavailable { break }
+            } catch is MerchantError {
+                report.failed += 1
+            }
+        }
+        return report
+    }
+
+    /// Makes all subscriptions due, so that the next rounds of the server ask about them.
+    /// - Returns: the number of subscriptions.
+    public func sweepAll() async throws -> Int {
+        let now = self.now()
+        var count = 0
+        var last = ""
+        while true {
+            let page = try await database.write { [last] in
+                try SubscriptionRow.makeDue(after: last, limit: MerchantLimits.page, at: now, $0)
+            }
+            count += page.count
+            guard page.count == MerchantLimits.page, let end = page.last else { return count }
+            last = end
+        }
+    }
+
+    /// Asks about one subscription, and applies the answer.
+    /// - Returns: whether the answer changed what is known of the subscription.
+    private func ask(_ storeAPI: any StoreAPI, about key: String) async throws -> Bool {
+        guard let (environment, app, original) = RedemptionKey.subscription(named: key), verifier.takes(app) else {
+            throw StoreAPIError(.noKey, "the app is not this merchant's")
+        }
+        let body = try await storeAPI.send(.statuses(original), for: app, in: environment)
+        guard let status = try await verifier.verifyStatus(body, of: original, app, environment),
+            RedemptionKey.subscription(status.purchase) == key
+        else { throw StoreAPIError(.unknownTransaction, "the store does not list the subscription") }
+        return try await apply(status, to: key)
+    }
+
+    /// Applies the state of a subscription, in one database transaction.
+    private func apply(_ status: SubscriptionStatus, to key: String) async throws -> Bool {
+        let now = self.now()
+        let item = try await plans([status.purchase], at: now).first
+        let (policy, writer) = (self.policy, EventWriter(self.policy, id: makeID(), now: now))
+        return try await commit(.notification) { connection in
+            try SubscriptionRow.lock(key, connection)
+            let before = try SubscriptionRow.find(key, connection)?.facts ?? Subscription()
+            // The store may have reversed a refund without a notification that arrived.
+            var notification = status.notification
+            if status.purchase.revokedAt == nil, status.number != 5,
+                before.isRefunded(RedemptionKey(status.purchase, kind: .autoRenewableSubscription))
+            {
+                notification = status.reversal
+            }
+            guard let effect = NotificationEffect(type: notification.type) else { return false }
+            try NotificationHandler(
+                notification: notification, purchase: status.purchase, item: item, policy: policy, now: now,
+                events: writer, tellsChangesOnly: true, connection: connection
+            ).apply(effect)
+            let after = try SubscriptionRow.find(key, connection)?.facts ?? Subscription()
+            try SubscriptionRow.ask(
+                about: key, after: after.askAfter.map { max($0, now + Self.sweepInterval) }, connection)
+            return !after.saysTheSame(as: before)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import ControlWire
+import Database
+import Foundation
+import MerchantServer
+import MerchantWire
+import StoreReceipts
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+@testable import StoreKit
+
+@Suite("The merchant asks the store's API", .timeLimit(.minutes(1)))
+struct StoreAPIJourneyTests {
+    /// Runs a test beside a merchant with a key of the store's.
+    private func with(
+        _ backend: Backend, _ body: @Sendable (JourneyStore, JourneyMerchant, JourneyDevice, JourneyApp) async throws
+            -> Void
+    ) async throws {
+        try await JourneyStore.with(backend) { store async throws in
+            let order = ControlAPI.NewAPIKey(bundleId: JourneyStore.bundleID.rawValue)
+            let made = try await HTTPReply(
+                "POST", store.addresses.control + "/control/v1/api-keys", body: [UInt8](JSONEncoder().encode(order))
+            ).successful().decoded(ControlAPI.CreatedAPIKey.self)
+            let access = try StoreAPIAccess(
+                StoreAPIKey(
+                    bundleID: JourneyStore.bundleID, keyID: made.key.keyId, issuerID: made.key.issuerId,
+                    pem: made.privateKey),
+                production: store.addresses.production, sandbox: store.addresses.sandbox)
+            try await JourneyMerchant.with(backend, store) { configuration in
+                configuration.storeAPI = [access]
+                configuration.policy.environments = [.production, .sandbox]
+                configuration.policy.usualEnvironment = .sandbox
+                configuration.policy.consumption = ConsumptionPolicy(preference: .grantProrated)
+                configuration.policy.setsAccountTokens = true
+            } _: { merchant async throws in
+                let device = try await JourneyDevice(store)
+                let app = JourneyApp(device.launch())
+                try await body(store, merchant, device, app)
+                await app.stop()
+            }
+        }
+    }
+
+    private func redeem(_ id: String, _ merchant: JourneyMerchant, as token: String) async throws -> HTTPReply {
+        let request = RedemptionRequest(transactionID: id)
+        return try await merchant.send(.redemptions, as: token, [UInt8](try JSONEncoder().encode(request)))
+    }
+
+    /// The results of the requests about a purchase, once none waits for its first attempt.
+    private func results(_ merchant: JourneyMerchant, of id: String) async throws -> [String?] {
+        let domain = merchant.application.merchant
+        let purchase = try #require(try await domain.transaction(id).redemptions.first).purchase
+        var results: [String?] = [nil]
+        for _ in 0..<500 where results.contains(nil) {
+            try await domain.sendStoreCalls()
+            results = try await domain.database.read { connection in
+                try connection.query(
+                    "SELECT result FROM api_calls WHERE purchase = $1 ORDER BY created_at, call_id", [purchase]
+                ).map { try $0.optionalString(0) }
+            }
+        }
+        return results
+    }
+
+    @Test(arguments: Backend.available)
+    func `an identifier is redeemed, gets its user's token, and is answered about`(_ backend: Backend) async throws {
+        try await with(backend) { store, merchant, device, app in
+            app.queue.add(payment("credits5"))
+            _ = await app.told(2)
+            let id = try #require(app.latest?.transactionIdentifier)
+            let (ann, bob) = (try await merchant.token("ann"), try await merchant.token("bob"))
+            let first = try await redeem(id, merchant, as: ann)
+            #expect(first.status == 200, "\(first.text)")
+            #expect(try first.decoded(RedemptionAnswer.self).confirms(transactionID: id))
+            #expect(try await redeem(id, merchant, as: ann).body == first.body)
+            #expect(try await merchant.send(.balances(), as: ann).decoded(BalanceList.self).amount(of: "credits") == 5)
+            let unknown = try await redeem("2000000000000000", merchant, as: ann)
+            #expect(unknown.status == 422 && unknown.code == "unknown_transaction")
+
+            #expect(try await results(merchant, of: id) == ["accepted"])
+            // The store names the owner from now on.
+            let stolen = try await redeem(id, merchant, as: bob)
+            #expect(try stolen.decoded(RedemptionAnswer.self).redeemed.first?.wentToNamedOwner == true)
+            #expect(try await merchant.credits(bob) == 0)
+
+            _ = try await merchant.application.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            let receipt = [UInt8](try device.receipt())
+            let purchase = try #require(try ReceiptContainer.parse(receipt).receipt.inApp.first)
+            let question = try await merchant.notification("CONSUMPTION_REQUEST", of: purchase)
+            #expect(try await merchant.send(.notifications, question).status == 200)
+            #expect(try await results(merchant, of: id) == ["accepted", "accepted"])
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `a sweep finds a refund that no notification reported`(_ backend: Backend) async throws {
+        try await with(backend) { store, merchant, _, app in
+            app.queue.add(payment("club.monthly"))
+            _ = await app.told(2)
+            let id = try #require(app.latest?.transactionIdentifier)
+            let ann = try await merchant.token("ann")
+            #expect(try await redeem(id, merchant, as: ann).status == 200)
+            #expect(try await merchant.rights(ann) == ["club": .active])
+            #expect(try await merchant.application.merchant.sweep().asked == 0)
+
+            #expect(try await store.control("POST", "transactions/\(id)/refund", "{}").status == 200)
+            #expect(try await merchant.application.merchant.sweepAll() == 1)
+            var changed = 0
+            for _ in 0..<100 {
+                // The server makes rounds of its own.
+                if try await merchant.rights(ann) == ["club": .revoked] { break }
+                changed += try await merchant.application.merchant.sweep().changed
+            }
+            #expect(changed <= 1)
+            #expect(try await merchant.rights(ann) == ["club": .revoked])
+            #expect(try await merchant.credits(ann) == 0)
+            #expect(try await merchant.application.merchant.checkBooks().findings == [])
+        }
+    }
+}

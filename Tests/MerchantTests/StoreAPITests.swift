@@ -1,0 +1,258 @@
+import Database
+import Foundation
+import MerchantWire
+import StoreReceipts
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+/// What the merchant asks a store's API, and does with the answers.
+@Suite(.timeLimit(.minutes(1))) struct StoreAPITests {
+    private static let day: Int64 = 86_400_000
+    private static let month: Int64 = 30 * day
+
+    private func json(_ object: [String: Any]) throws -> [UInt8] {
+        [UInt8](try JSONSerialization.data(withJSONObject: object))
+    }
+
+    private func info(
+        _ shop: TestMerchant, _ fields: [String: Any], _ environment: StoreEnvironment = .sandbox
+    ) throws -> [UInt8] {
+        try json([
+            "signedTransactionInfo": String(decoding: try shop.sign(fields, environment: environment), as: UTF8.self)
+        ])
+    }
+
+    /// The fields of a period of the subscription "1".
+    private func period(
+        _ shop: TestMerchant, _ number: Int, from start: Int64, _ more: [String: Any] = [:]
+    ) -> [String: Any] {
+        let fields: [String: Any] = [
+            "originalTransactionId": "1", "webOrderLineItemId": String(number), "type": "Auto-Renewable Subscription",
+            "purchaseDate": start, "expiresDate": start + Self.month,
+        ]
+        return shop.transaction("monthly", String(number), fields.merging(more) { $1 })
+    }
+
+    /// An answer of Get All Subscription Statuses.
+    private func statuses(
+        _ shop: TestMerchant, _ status: Int, _ transaction: [String: Any], willRenew: Int = 1,
+        _ more: [String: Any] = [:]
+    ) throws -> [UInt8] {
+        let renewal: [String: Any] = [
+            "originalTransactionId": "1", "environment": "Sandbox", "signedDate": shop.clock.milliseconds,
+            "autoRenewProductId": "monthly", "autoRenewStatus": willRenew,
+        ]
+        let item: [String: Any] = [
+            "originalTransactionId": "1", "status": status,
+            "signedTransactionInfo": String(decoding: try shop.sign(transaction), as: UTF8.self),
+            "signedRenewalInfo": String(decoding: try shop.sign(renewal.merging(more) { $1 }), as: UTF8.self),
+        ]
+        return try json([
+            "environment": "Sandbox", "bundleId": "com.example.books",
+            "data": [["subscriptionGroupIdentifier": "21", "lastTransactions": [item]]],
+        ])
+    }
+
+    /// Runs a test over a merchant with an API.
+    private func with(
+        _ backend: Backend,
+        _ change: (inout MerchantPolicy) -> Void = { _ in },
+        _ body: (TestMerchant, ScriptedStoreAPI) async throws -> Void
+    ) async throws {
+        let api = ScriptedStoreAPI()
+        var policy = MerchantPolicy(environments: [.production, .sandbox])
+        change(&policy)
+        try await TestMerchant.with(backend, policy: policy, storeAPI: api) { try await body($0, api) }
+    }
+
+    // MARK: Redemption by identifier
+
+    @Test(arguments: Backend.available) func anIdentifierIsRedeemedOnce(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let bought = try info(shop, shop.transaction("coins", "7"))
+            let paid = try info(shop, shop.transaction("coins", "8", environment: "Production"), .production)
+            api.answer { sent in
+                switch (sent.request, sent.environment) {
+                case (.transaction("7"), .sandbox): return bought
+                case (.transaction("8"), .production): return paid
+                default: throw StoreAPIError(.unknownTransaction, "HTTP 404")
+                }
+            }
+            for _ in 0..<2 {
+                let answer = try await shop.merchant.redeem(transactionID: "7", for: "ann")
+                #expect(answer.redeemed.map(\.environment) == [.sandbox])
+                #expect(try await shop.gems("ann", in: .sandbox) == 100)
+            }
+            #expect(api.sent.prefix(2).map(\.environment) == [.production, .sandbox])
+            #expect(api.sent.allSatisfy { $0.app == "com.example.books" })
+            _ = try await shop.merchant.redeem(transactionID: "8", in: "com.example.books", for: "ann")
+            #expect(try await shop.gems("ann", in: .production) == 100)
+            let codes = [("7", "bob"), ("9", "ann"), ("../1", "ann"), ("", "ann")]
+            let expected: [MerchantErrorCode] = [
+                .alreadyRedeemed, .unknownTransaction, .invalidRequest, .invalidRequest,
+            ]
+            for ((id, user), code) in zip(codes, expected) {
+                #expect(
+                    try await shop.code { _ = try await shop.merchant.redeem(transactionID: id, for: UserID(user)) }
+                        == code)
+            }
+            #expect(
+                try await shop.code {
+                    _ = try await shop.merchant.redeem(transactionID: "7", in: "com.example.other", for: "ann")
+                } == .wrongApp)
+            for (failure, code) in [
+                (StoreAPIError.Code.unavailable, MerchantErrorCode.storeUnavailable), (.noKey, .noStoreKey),
+                (.unauthorized, .noStoreKey), (.malformedAnswer, .storeUnavailable),
+            ] {
+                api.fail(failure)
+                #expect(
+                    try await shop.code { _ = try await shop.merchant.redeem(transactionID: "7", for: "ann") } == code)
+            }
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test func withoutAClientThereIsNoKey() async throws {
+        try await TestMerchant.with(.sqlite) { shop in
+            #expect(
+                try await shop.code { _ = try await shop.merchant.redeem(transactionID: "7", for: "ann") }
+                    == .noStoreKey)
+            #expect(try await shop.code { _ = try await shop.merchant.sweep() } == .noStoreKey)
+        }
+    }
+
+    /// Whoever answers in the store's place can refuse, and can grant nothing.
+    @Test func hostileAnswersGrantNothing() async throws {
+        try await with(.sqlite) { shop, api in
+            var forged = try info(shop, shop.transaction("coins", "7"))
+            // The signature is the end of the text.
+            let (place, letter) = (forged.count - 6, UInt8(ascii: "A"))
+            forged[place] = forged[place] == letter ? letter + 1 : letter
+            let other = try info(shop, shop.transaction("coins", "8"))
+            let foreign = try info(shop, shop.transaction("coins", "7", ["bundleId": "com.example.other"]))
+            let elsewhere = try info(shop, shop.transaction("coins", "7", environment: "Production"), .production)
+            let answers: [([UInt8], MerchantErrorCode)] = [
+                (forged, .notGenuine), (other, .notGenuine), (foreign, .wrongApp), (elsewhere, .notGenuine),
+                (Array("{}".utf8), .storeUnavailable), (Array("<html>".utf8), .storeUnavailable),
+            ]
+            for (body, code) in answers {
+                api.answer { sent in
+                    guard sent.environment == .sandbox else { throw StoreAPIError(.unknownTransaction, "HTTP 404") }
+                    return body
+                }
+                let refused = try await shop.code {
+                    _ = try await shop.merchant.redeem(transactionID: "7", for: "ann")
+                }
+                #expect(refused == code)
+            }
+            #expect(try await shop.gems("ann", in: .sandbox) == 0)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aFormerPeriodLeadsToTheNewest(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let start = shop.clock.milliseconds
+            shop.clock.milliseconds += Self.month + Self.day
+            let former = try info(shop, period(shop, 1, from: start))
+            let newest = try statuses(shop, 1, period(shop, 2, from: start + Self.month), willRenew: 0)
+            api.answer { sent in
+                guard sent.environment == .sandbox else { throw StoreAPIError(.unknownTransaction, "HTTP 404") }
+                if case .statuses = sent.request { return newest }
+                return former
+            }
+            let answer = try await shop.merchant.redeem(transactionID: "1", for: "ann")
+            #expect(answer.redeemed.map(\.transactionID) == ["2"])
+            #expect(answer.refused.map(\.code) == [.expired])
+            let club = try await shop.merchant.entitlements(of: "ann").entitlements.first {
+                $0.entitlement?.rawValue == "club"
+            }
+            #expect(club?.state == .active && club?.willRenew == false)
+        }
+    }
+
+    // MARK: Sweep
+
+    @Test(arguments: Backend.available) func aSweepRepairsWhatWasMissed(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let start = shop.clock.milliseconds
+            let first = period(shop, 1, from: start)
+            _ = try await shop.merchant.redeem(.signedTransaction(try shop.sign(first)), for: "ann")
+            #expect(try await shop.merchant.sweep().asked == 0)
+
+            // The renewal was not reported.
+            shop.clock.milliseconds = start + Self.month + Subscription.reportDelay
+            #expect(try await shop.rights("ann")["club"] == .expired)
+            let second = period(shop, 2, from: start + Self.month)
+            var answer = try statuses(shop, 1, second)
+            api.answer { [answer] _ in answer }
+            #expect(try await shop.merchant.sweep() == SweepReport(asked: 1, changed: 1, failed: 0))
+            #expect(api.sent.map(\.request) == [.statuses("1")] && api.sent.map(\.environment) == [.sandbox])
+            #expect(try await shop.rights("ann")["club"] == .active)
+            #expect(try await shop.gems("ann", in: .sandbox) == 20)
+            #expect(try await shop.merchant.sweep().asked == 0)
+
+            // A refund was not reported: a week of silence.
+            shop.clock.milliseconds += Subscription.longestSilence
+            let refunded = second.merging([
+                "revocationDate": shop.clock.milliseconds, "signedDate": shop.clock.milliseconds,
+            ]) { $1 }
+            answer = try statuses(shop, 5, refunded)
+            api.answer { [answer] _ in answer }
+            #expect(try await shop.merchant.sweep() == SweepReport(asked: 1, changed: 1, failed: 0))
+            #expect(try await shop.rights("ann")["club"] == .revoked)
+            #expect(try await shop.gems("ann", in: .sandbox) == 10)
+
+            // Nor was its reversal.
+            shop.clock.milliseconds += Subscription.longestSilence
+            answer = try statuses(shop, 1, second.merging(["signedDate": shop.clock.milliseconds]) { $1 })
+            api.answer { [answer] _ in answer }
+            #expect(try await shop.merchant.sweep().changed == 1)
+            #expect(try await shop.rights("ann")["club"] == .active)
+            #expect(try await shop.gems("ann", in: .sandbox) == 20)
+
+            // Nor the grace period, nor the end.
+            let end = start + 2 * Self.month
+            shop.clock.milliseconds = end + Subscription.reportDelay
+            let grace = ["gracePeriodExpiresDate": end + 16 * Self.day]
+            answer = try statuses(shop, 4, second, grace)
+            api.answer { [answer] _ in answer }
+            #expect(try await shop.merchant.sweep().changed == 1)
+            #expect(try await shop.rights("ann")["club"] == .grace)
+            shop.clock.milliseconds += Subscription.retryPause
+            answer = try statuses(shop, 2, second, willRenew: 0, grace)
+            api.answer { [answer] _ in answer }
+            #expect(try await shop.merchant.sweep().changed == 1)
+            #expect(try await shop.rights("ann")["club"] == .expired)
+            // It is over, and nothing more is asked.
+            shop.clock.milliseconds += 365 * Self.day
+            #expect(try await shop.merchant.sweep().asked == 0)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aSweepIsBounded(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let start = shop.clock.milliseconds
+            for number in 1...3 {
+                _ = try await shop.redeem(
+                    shop.purchase("monthly", number, expiresIn: Self.month, token: nil, environment: .sandbox),
+                    for: "ann")
+            }
+            shop.clock.milliseconds = start + Self.month + Self.day
+            // An unavailable store ends the round.
+            api.fail(.unavailable, retryAfter: 120)
+            #expect(try await shop.merchant.sweep() == SweepReport(asked: 1, changed: 0, failed: 1))
+            api.fail(.unknownTransaction)
+            #expect(try await shop.merchant.sweep(limit: 1) == SweepReport(asked: 1, changed: 0, failed: 1))
+            #expect(try await shop.merchant.sweep() == SweepReport(asked: 1, changed: 0, failed: 1))
+            #expect(try await shop.merchant.sweep().asked == 0)
+            shop.clock.milliseconds += 120_000
+            #expect(try await shop.merchant.sweep().asked == 1)
+            #expect(try await shop.merchant.sweepAll() == 3)
+            #expect(try await shop.merchant.sweep().asked == 3)
+        }
+    }
+}

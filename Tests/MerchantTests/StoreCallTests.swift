@@ -1,0 +1,180 @@
+import Database
+import Foundation
+import MerchantWire
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+/// The requests that the merchant has promised to send: consumption information and account tokens.
+@Suite(.timeLimit(.minutes(1))) struct StoreCallTests {
+    private func with(
+        _ backend: Backend, _ change: (inout MerchantPolicy) -> Void = { _ in },
+        _ body: (TestMerchant, ScriptedStoreAPI) async throws -> Void
+    ) async throws {
+        let api = ScriptedStoreAPI()
+        api.answer { _ in [] }
+        var policy = MerchantPolicy(environments: [.production, .sandbox])
+        policy.consumption = ConsumptionPolicy(preference: .decline, hasSamples: true)
+        change(&policy)
+        try await TestMerchant.with(backend, policy: policy, storeAPI: api) { try await body($0, api) }
+    }
+
+    /// The body of the last request.
+    private func body(_ api: ScriptedStoreAPI) throws -> [String: Any] {
+        let sent = try #require(api.sent.last)
+        switch sent.request {
+        case .consumption(_, let body), .accountToken(_, let body):
+            return try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
+        case .transaction, .statuses: return [:]
+        }
+    }
+
+    private func spend(_ shop: TestMerchant, _ amount: Int64, _ key: String) async throws {
+        _ = try await shop.merchant.spend(
+            SpendRequest(key: key, currency: "gems", amount: amount, environment: .production), by: "ann")
+    }
+
+    @Test(arguments: Backend.available) func consumptionFollowsTheBooks(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let first = shop.purchase("coins", 1)
+            let second = shop.purchase("coins", 2)
+            _ = try await shop.redeem(first, for: "ann")
+            _ = try await shop.redeem(second, for: "ann")
+            try await spend(shop, 130, "k")
+            _ = try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            for (purchase, percentage) in [(first, 100_000), (second, 30_000)] {
+                #expect(try await shop.notify("CONSUMPTION_REQUEST", purchase) == .applied)
+                #expect(try await shop.merchant.sendStoreCalls() == 1)
+                let body = try body(api)
+                #expect(body["customerConsented"] as? Bool == true)
+                #expect(body["sampleContentProvided"] as? Bool == true)
+                #expect(body["deliveryStatus"] as? String == "DELIVERED")
+                #expect(body["consumptionPercentage"] as? Int == percentage)
+                #expect(body["refundPreference"] as? String == "DECLINE")
+            }
+            #expect(api.sent.map(\.environment) == [.production, .production])
+            #expect(try await shop.merchant.sendStoreCalls() == 0)
+
+            // Credits with a lifetime are counted by themselves, and are spent before the others.
+            let passing = shop.purchase("passing", 3)
+            _ = try await shop.redeem(passing, for: "ann")
+            try await spend(shop, 20, "l")
+            try await shop.notify("CONSUMPTION_REQUEST", passing)
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            #expect(try body(api)["consumptionPercentage"] as? Int == 40_000)
+
+            // A right has no number, and what nobody has redeemed was not delivered.
+            let pro = shop.purchase("pro", 4)
+            _ = try await shop.redeem(pro, for: "ann")
+            try await shop.notify("CONSUMPTION_REQUEST", pro)
+            _ = try await shop.merchant.describe("ann")
+            let named = shop.purchase("coins", 5, token: AccountToken.token(of: "ann"))
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            #expect(try body(api)["consumptionPercentage"] == nil)
+            try await shop.notify("CONSUMPTION_REQUEST", named)
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            #expect(try body(api)["deliveryStatus"] as? String == "UNDELIVERED_OTHER")
+        }
+    }
+
+    @Test(arguments: Backend.available) func nothingIsSentWithoutConsent(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let purchase = shop.purchase("coins", 1)
+            _ = try await shop.redeem(purchase, for: "ann")
+            #expect(try await shop.notify("CONSUMPTION_REQUEST", purchase) == .ignored)
+            #expect(try await shop.merchant.consumptionConsent(of: "ann").changedAt == nil)
+            let given = try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            #expect(given.changedAt == shop.clock.milliseconds)
+            shop.clock.milliseconds += 1_000
+            #expect(try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: true) == given)
+            #expect(try await shop.notify("CONSUMPTION_REQUEST", purchase, id: "n") == .applied)
+            #expect(try await shop.notify("CONSUMPTION_REQUEST", purchase, id: "n") == .duplicate)
+            // Withdrawn before the answer was sent.
+            let withdrawn = try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: false)
+            #expect(withdrawn.changedAt == shop.clock.milliseconds && !withdrawn.isGiven)
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            #expect(try await shop.notify("CONSUMPTION_REQUEST", purchase) == .ignored)
+            #expect(api.sent.isEmpty)
+        }
+        try await with(backend) {
+            $0.consumption = nil
+        } _: { shop, api in
+            let purchase = shop.purchase("coins", 1)
+            _ = try await shop.redeem(purchase, for: "ann")
+            _ = try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            #expect(try await shop.notify("CONSUMPTION_REQUEST", purchase) == .ignored)
+            #expect(try await shop.merchant.sendStoreCalls() == 0)
+        }
+    }
+
+    /// A process may end at any moment: what it had taken is sent by the next one after the lease.
+    @Test(arguments: Backend.available) func aPromiseSurvivesACrashAndIsRetried(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let purchase = shop.purchase("coins", 1)
+            _ = try await shop.redeem(purchase, for: "ann")
+            _ = try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            try await shop.notify("CONSUMPTION_REQUEST", purchase)
+            let now = shop.clock.milliseconds
+            let taken = try await shop.database.write {
+                try StoreCalls.takeDue(at: now, leaseEnd: now + Merchant.storeCallLease, limit: 16, $0)
+            }
+            #expect(taken.count == 1)
+            #expect(try await shop.merchant.sendStoreCalls() == 0)
+            shop.clock.milliseconds += Merchant.storeCallLease
+            api.fail(.unavailable)
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            #expect(try await shop.merchant.sendStoreCalls() == 0)
+            shop.clock.milliseconds += 60_000
+            api.answer { _ in [] }
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            let results = try await shop.database.read { connection in
+                try connection.query("SELECT result FROM api_calls").map { try $0.optionalString(0) }
+            }
+            #expect(results == ["accepted"])
+
+            // Given up after 12 hours, and at once when the store refuses.
+            api.fail(.unavailable)
+            try await shop.notify("CONSUMPTION_REQUEST", purchase)
+            var attempts = 0
+            for _ in 0..<100 {
+                attempts += try await shop.merchant.sendStoreCalls()
+                shop.clock.milliseconds += 3_600_000
+            }
+            #expect((10...20).contains(attempts))
+            api.fail(.refused)
+            try await shop.notify("CONSUMPTION_REQUEST", purchase)
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            shop.clock.milliseconds += 3_600_000
+            #expect(try await shop.merchant.sendStoreCalls() == 0)
+            shop.clock.milliseconds += Merchant.storeCallsKeptFor + 3_600_000
+            #expect(try await shop.merchant.pruneStoreCalls() == 3)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aGuestsPurchaseGetsTheToken(_ backend: Backend) async throws {
+        try await with(backend) {
+            $0.setsAccountTokens = true
+        } _: { shop, api in
+            _ = try await shop.redeem(shop.purchase("pro", 2, original: 1), for: "ann")
+            _ = try await shop.redeem(shop.purchase("pro", 2, original: 1), for: "ann")
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            guard case .accountToken("1", _)? = api.sent.last?.request else {
+                Issue.record("\(api.sent)")
+                return
+            }
+            #expect(try body(api)["appAccountToken"] as? String == AccountToken.token(of: "ann"))
+            // From now on the store names the user, who has never asked for the token.
+            let renewal = shop.purchase("coins", 5, token: AccountToken.token(of: "ann"))
+            try await shop.notify("ONE_TIME_CHARGE", renewal)
+            #expect(try await shop.gems("ann") == 100)
+
+            // A purchase with a token, a receipt that does not say, and a copy get none.
+            _ = try await shop.redeem(shop.purchase("coins", 6, token: UUID().uuidString), for: "ann")
+            _ = try await shop.redeem(shop.purchase("coins", 7, upgraded: nil), for: "ann")
+            _ = try await shop.redeem(shop.purchase("coins", 8, shared: true), for: "ann")
+            #expect(try await shop.merchant.sendStoreCalls() == 0)
+        }
+    }
+}
