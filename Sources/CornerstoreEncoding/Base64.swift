@@ -33,8 +33,13 @@ package enum Base64 {
 
     /// Writes the bytes in Base64 to memory that has room for ``encodedCount(_:)`` characters.
     static func encode(_ bytes: Span<UInt8>, to text: UnsafeMutableRawPointer) {
+        encode(bytes, in: alphabet.span, to: text)
+    }
+
+    /// Writes the bytes in Base64 with padding, in the letters of any alphabet, to memory that has room for
+    /// ``encodedCount(_:)`` characters.
+    static func encode(_ bytes: Span<UInt8>, in letters: Span<UInt8>, to text: UnsafeMutableRawPointer) {
         let text = text.assumingMemoryBound(to: UInt8.self)
-        let letters = alphabet.span
         let count = bytes.count
         var index = 0
         var end = 0

@@ -5,20 +5,24 @@ package enum Base64URL {
         Base64.decodedWithoutPadding(text.span, values)
     }
 
-    private static let values = Base64.values(
-        of: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8))
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let values = Base64.values(of: alphabet)
 
+    /// The text of bytes.
     package static func encoded(_ bytes: some Sequence<UInt8>) -> String {
-        let standard = Base64.encoded(Array(bytes))
-        return String(
-            standard.compactMap { character -> Character? in
-                switch character {
-                case "+": "-"
-                case "/": "_"
-                case "=": nil
-                default: character
-                }
-            }
-        )
+        var text: [UInt8] = []
+        append(Array(bytes), to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Adds the text of bytes to a longer one.
+    package static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+        let padded = Base64.encodedCount(bytes.count)
+        let part = [UInt8](unsafeUninitializedCapacity: padded) { buffer, count in
+            guard let base = buffer.baseAddress else { return }
+            Base64.encode(bytes.span, in: alphabet.span, to: UnsafeMutableRawPointer(base))
+            count = (bytes.count * 4 + 2) / 3
+        }
+        text += part
     }
 }

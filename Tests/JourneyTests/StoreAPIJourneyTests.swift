@@ -15,7 +15,9 @@ import Testing
 struct StoreAPIJourneyTests {
     /// Runs a test beside a merchant with a key of the store's.
     private func with(
-        _ backend: Backend, _ body: @Sendable (JourneyStore, JourneyMerchant, JourneyDevice, JourneyApp) async throws
+        _ backend: Backend,
+        _ body:
+            @Sendable (JourneyStore, JourneyMerchant, JourneyDevice, JourneyApp) async throws
             -> Void
     ) async throws {
         try await JourneyStore.with(backend) { store async throws in

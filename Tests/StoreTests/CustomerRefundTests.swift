@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 
 @Suite("Requests for refunds by a device", .timeLimit(.minutes(1))) struct CustomerRefundTests {
-    private typealias Scene = RefundScene
+    private typealias Scene = APIScene
 
     @Test(arguments: Backend.available) func onlyTheAccountsOwnTransactionCounts(_ backend: Backend) async throws {
         try await backend.withRefunds { scene async throws in

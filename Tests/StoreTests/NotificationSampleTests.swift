@@ -30,7 +30,7 @@ import Testing
         let notification = try #require(due.first { $0.number == written.number })
         #expect(notification.isSample)
         let date = outbox.store.clock.milliseconds
-        try await outbox.record(SendAttempt(date: date, result: .success), of: notification.number)
+        try await outbox.record(SendAttempt(date: date, result: .success), of: notification)
         let payload = try Self.payload(notification.signedPayload)
         #expect(payload["notificationType"] as? String == sample.type)
         #expect(payload["subtype"] as? String == sample.subtype)

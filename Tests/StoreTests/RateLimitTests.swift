@@ -8,23 +8,25 @@ import Testing
 @Suite("Rate limits of the App Store Server API", .timeLimit(.minutes(1))) struct RateLimitTests {
     private static let app = TestStore.bundleID
 
-    @Test(arguments: [
-        (.transaction, 50), (.history, 50), (.statuses, 50), (.consumption, 50), (.notificationHistory, 50),
-        (.extend, 20), (.order, 10), (.refunds, 10), (.extendAll, 1), (.testNotification, 1), (.testStatus, 1),
-    ] as [(RateClass, Int64)])
+    @Test(
+        arguments: [
+            (.transaction, 50), (.history, 50), (.statuses, 50), (.consumption, 50), (.notificationHistory, 50),
+            (.extend, 20), (.order, 10), (.refunds, 10), (.extendAll, 1), (.testNotification, 1), (.testStatus, 1),
+        ] as [(RateClass, Int64)])
     func applesNumbersAreOfAnHour(rateClass: RateClass, perSecond: Int64) {
         #expect(rateClass.applesLimit(in: .production) == perSecond * 3_600)
         #expect(rateClass.applesLimit(in: .sandbox) == perSecond * 360)
     }
 
     /// Each step is a moment in seconds, and the end of the hour for a request that is refused.
-    @Test(arguments: [
-        ([(0, nil), (1, nil), (2, nil), (3, 3_600), (3_599.9, 3_600)]),
-        // The hour begins with the first request, and the next one with the first after its end.
-        ([(10, nil), (3_609, nil), (3_609.5, nil), (3_609.9, 3_610), (3_700, nil), (7_299, nil), (7_300, nil)]),
-        // A clock that was set back begins anew.
-        ([(5_000, nil), (5_000, nil), (5_000, nil), (5_000, 8_600), (4_000, nil), (4_001, nil)]),
-    ] as [[(Double, Double?)]])
+    @Test(
+        arguments: [
+            ([(0, nil), (1, nil), (2, nil), (3, 3_600), (3_599.9, 3_600)]),
+            // The hour begins with the first request, and the next one with the first after its end.
+            ([(10, nil), (3_609, nil), (3_609.5, nil), (3_609.9, 3_610), (3_700, nil), (7_299, nil), (7_300, nil)]),
+            // A clock that was set back begins anew.
+            ([(5_000, nil), (5_000, nil), (5_000, nil), (5_000, 8_600), (4_000, nil), (4_001, nil)]),
+        ] as [[(Double, Double?)]])
     func anHourHasItsNumber(steps: [(Double, Double?)]) async throws {
         try await Backend.sqlite.withStore { test async throws in
             _ = try await test.store.setRateLimits([.history: 3], of: Self.app)

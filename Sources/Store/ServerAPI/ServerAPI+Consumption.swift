@@ -12,7 +12,7 @@ extension ServerAPI {
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func consumption(_ id: String, _ body: [UInt8], version: Int, of bundleID: BundleID) async throws {
         let answer = try ConsumptionAnswer(body, version: version)
-        let transaction = try await found(id, of: bundleID)
+        let transaction = try await found(id, of: bundleID).transaction
         guard transaction.sharedFrom == nil else { throw APIError.familyShared }
         let isSubscription = transaction.kind == .autoRenewableSubscription
         guard version != 1 || isSubscription || transaction.kind == .consumable else {

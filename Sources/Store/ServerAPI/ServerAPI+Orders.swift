@@ -27,7 +27,8 @@ extension ServerAPI {
     }
 
     private func ordered(_ id: OrderID?, of bundleID: BundleID) async throws -> [Transaction] {
-        guard let id, let first = try await known(id.transactionID, of: bundleID), first.orderID == id else {
+        guard let id, let first = try await known(id.transactionID, of: bundleID)?.transaction, first.orderID == id
+        else {
             return []
         }
         guard first.kind.isOwnedOnce else { return [first] }

@@ -8,7 +8,7 @@ extension ServerAPI {
     /// it has no effect.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func finish(_ id: String, of bundleID: BundleID) async throws {
-        let transaction = try await found(id, of: bundleID)
+        let transaction = try await found(id, of: bundleID).transaction
         let (transactionID, accountID, now) = (
             transaction.transactionID, transaction.accountID, store.clock.milliseconds
         )
@@ -28,7 +28,7 @@ extension ServerAPI {
         guard let text = try? members.string("appAccountToken"), let token = UUID(uuidString: text) else {
             throw APIError.invalidAppAccountTokenUUID
         }
-        let transaction = try await found(id, of: bundleID)
+        let transaction = try await found(id, of: bundleID).transaction
         guard transaction.transactionID == transaction.originalTransactionID else { throw APIError.notOriginal }
         guard transaction.sharedFrom == nil else { throw APIError.familyShared }
         let recorder = store.recorder

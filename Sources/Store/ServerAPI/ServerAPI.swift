@@ -64,11 +64,11 @@ public struct ServerAPI: Sendable {
     /// Answers `GET /inApps/v1/transactions/{transactionId}`.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func transaction(_ id: String, of bundleID: BundleID) async throws -> [UInt8] {
-        let transaction = try await found(id, of: bundleID)
-        let appTransaction = try await appTransactionID(of: transaction.accountID, in: bundleID)
+        let known = try await found(id, of: bundleID)
         var json = JSONBytes(capacity: 6_144)
         json.beginObject()
-        json.member("signedTransactionInfo", try signed(transaction, appTransaction, at: store.clock.milliseconds))
+        json.member(
+            "signedTransactionInfo", try signed(known.transaction, known.customer, at: store.clock.milliseconds))
         json.endObject()
         return json.bytes
     }
@@ -76,22 +76,22 @@ public struct ServerAPI: Sendable {
     /// The transaction with an identifier, after everything that is due for its account is done.
     /// - Throws: ``APIError`` `appTransactionNotSupported` for the identifier of an app transaction, and others;
     ///   ``DatabaseError``.
-    func found(_ text: String, of bundleID: BundleID) async throws -> Transaction {
+    func found(_ text: String, of bundleID: BundleID) async throws -> KnownTransaction {
         guard AppTransactionID(text) == nil else { throw APIError.appTransactionNotSupported }
         guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = Int64(text), number > 0
         else { throw APIError.invalidTransactionID }
-        guard let transaction = try await known(TransactionID(rawValue: number), of: bundleID) else {
+        guard let known = try await known(TransactionID(rawValue: number), of: bundleID) else {
             throw APIError.transactionNotFound
         }
-        return transaction
+        return known
     }
 
     /// A customer, by the identifier of any transaction or of the app transaction, after everything that is due for the
     /// account is done.
     /// - Throws: ``APIError``; ``DatabaseError``.
     func customer(_ text: String, of bundleID: BundleID) async throws -> AccountID {
-        guard let id = AppTransactionID(text) else { return try await found(text, of: bundleID).accountID }
+        guard let id = AppTransactionID(text) else { return try await found(text, of: bundleID).transaction.accountID }
         guard let accountID = try await store.database.read({ try AppCustomers.accountID(of: id, in: bundleID, $0) })
         else { throw APIError.transactionNotFound }
         try await store.settleSubscriptions(of: accountID)
@@ -101,12 +101,20 @@ public struct ServerAPI: Sendable {
     /// The transaction of an app with an identifier, bought or delivered by a restore, after everything that is due for
     /// its account is done; nil when there is none.
     /// - Throws: ``DatabaseError``.
-    func known(_ id: TransactionID, of bundleID: BundleID) async throws -> Transaction? {
-        func read() async throws -> Transaction? {
-            try await store.database.read { try Transactions.find(id, $0) ?? RestoredTransactions.find(id, $0) }
+    func known(_ id: TransactionID, of bundleID: BundleID) async throws -> KnownTransaction? {
+        func read() async throws -> KnownTransaction? {
+            try await store.database.read { connection in
+                guard
+                    let transaction = try Transactions.find(id, connection)
+                        ?? RestoredTransactions.find(id, connection),
+                    transaction.bundleID == bundleID
+                else { return nil }
+                let customer = try AppCustomers.find(transaction.accountID, in: bundleID, connection)
+                return KnownTransaction(transaction: transaction, customer: customer.appTransactionID)
+            }
         }
-        guard let known = try await read(), known.bundleID == bundleID else { return nil }
-        try await store.settleSubscriptions(of: known.accountID)
+        guard let known = try await read() else { return nil }
+        guard try await store.settleSubscriptions(of: known.transaction.accountID) else { return known }
         return try await read()
     }
 
@@ -250,4 +258,11 @@ public struct ServerAPI: Sendable {
         json.endObject()
         return json.bytes
     }
+}
+
+/// A transaction, and the customer's app transaction.
+struct KnownTransaction: Sendable {
+    let transaction: Transaction
+    /// The identifier of the app transaction; nil for a customer who never bought anything in the app.
+    let customer: AppTransactionID?
 }

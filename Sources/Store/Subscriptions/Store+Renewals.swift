@@ -45,13 +45,16 @@ extension Store {
 
     /// Does everything that is due for one account, before a request sees its subscriptions. While the payment
     /// processor cannot be reached, renewals stay due, and the request sees the subscriptions without them.
-    func settleSubscriptions(of accountID: AccountID) async throws {
+    /// - Returns: false when nothing was due for anybody, so that what was read before is still true.
+    @discardableResult
+    func settleSubscriptions(of accountID: AccountID) async throws -> Bool {
         let now = clock.milliseconds
-        guard schedule.mayBeDue(at: now) else { return }
+        guard schedule.mayBeDue(at: now) else { return false }
         do {
             try await decideDueRefunds(of: accountID, until: now)
             try await settle(accountID)
         } catch let error as StoreError where error.code == .unavailable {}
+        return true
     }
 
     /// Does what is due for an account, or for all, and makes the extensions that come before it.

@@ -134,7 +134,8 @@ struct StoreAPIClientTests {
     }
 
     @Test(arguments: [
-        (401, "Unauthenticated", StoreAPIError.Code.unauthorized), (404, #"{"errorCode":4040010}"#, .unknownTransaction),
+        (401, "Unauthenticated", StoreAPIError.Code.unauthorized),
+        (404, #"{"errorCode":4040010}"#, .unknownTransaction),
         (404, "<html>", .unknownTransaction), (400, #"{"errorCode":4000006}"#, .unknownTransaction),
         (400, #"{"errorCode":4000000}"#, .refused), (403, "", .refused), (302, "", .malformedAnswer),
     ]) func aFinalAnswerIsNotAskedForAgain(_ status: Int, _ body: String, _ expected: StoreAPIError.Code) async throws {
