@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func withoutAClientThereIsNoKey() async throws {
-        try await TestMerchant.with(.sqlite) { shop in
+        try await TestMerchant.with(.sqlite) { shop async throws in
             #expect(
                 try await shop.code { _ = try await shop.merchant.redeem(transactionID: "7", for: "ann") }
                     == .noStoreKey)

@@ -93,7 +93,7 @@ extension Merchant {
             {
                 notification = status.reversal
             }
-            guard let effect = NotificationEffect(type: notification.type) else { return false }
+            guard let effect = NotificationEffect(type: notification.type, subtype: nil) else { return false }
             try NotificationHandler(
                 notification: notification, purchase: status.purchase, item: item, policy: policy, now: now,
                 events: writer, tellsChangesOnly: true, connection: connection

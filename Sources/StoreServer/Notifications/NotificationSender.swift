@@ -13,6 +13,8 @@ actor NotificationSender: Service {
     static let places = 256
     /// The most attempts of one app at the same time.
     static let placesOfApp = 8
+    /// The most notifications of one app that are read and signed at once. They wait for a place.
+    private static let readAtOnce = 64
     /// The longest time between two looks at the outboxes.
     private static let longestPause = Duration.seconds(1)
     /// How long an app's notifications wait after the database or the signer failed.
@@ -25,14 +27,23 @@ actor NotificationSender: Service {
         var bundleID: BundleID
     }
 
+    /// What was read of an app's notifications.
+    private struct Work {
+        /// The lanes of the notifications that are being sent or wait for a place.
+        var lanes: Set<Int64> = []
+        /// The notifications that wait for a place.
+        var ready: ArraySlice<OutgoingNotification> = []
+        /// The number of notifications that are being sent.
+        var running = 0
+    }
+
     private let outboxes: [NotificationOutbox]
     private let changes: Changes
     private let post: NotificationPost
     private let logger: Logger
     private let alarms: AsyncStream<Void>
     private let alarm: AsyncStream<Void>.Continuation
-    /// The lanes of the notifications that are being sent.
-    private var busy: [App: Set<Int64>] = [:]
+    private var work: [App: Work] = [:]
     /// When the apps whose notifications could not be read are looked at again.
     private var pauses: [App: ContinuousClock.Instant] = [:]
     private var nextPruning = ContinuousClock.now
@@ -90,12 +101,8 @@ actor NotificationSender: Service {
                 guard .now >= end else { continue }
                 pauses[app] = nil
             }
-            let lanes = busy[app] ?? []
-            guard lanes.count < places else { continue }
             do {
-                let due = try await outbox.due(of: bundleID, besides: lanes.sorted(), limit: places - lanes.count)
-                for notification in due {
-                    busy[app, default: []].insert(notification.lane)
+                while let notification = try await next(of: app, outbox, places: places) {
                     group.addTask { await self.attend(to: notification, of: app, outbox, receiver) }
                 }
             } catch {
@@ -103,6 +110,26 @@ actor NotificationSender: Service {
                 report(error, of: app)
             }
         }
+    }
+
+    /// Takes a place for the next notification of an app; nil when all places are taken, or nothing is due.
+    private func next(
+        of app: App, _ outbox: NotificationOutbox, places: Int
+    ) async throws -> OutgoingNotification? {
+        var work = work[app] ?? Work()
+        guard work.running < places else { return nil }
+        if work.ready.isEmpty {
+            let due = try await outbox.due(
+                of: app.bundleID, besides: work.lanes.sorted(), limit: Self.readAtOnce)
+            // Attempts can have ended meanwhile.
+            work = self.work[app] ?? Work()
+            work.ready = due[...]
+            work.lanes.formUnion(due.map(\.lane))
+        }
+        let notification = work.ready.popFirst()
+        if notification != nil { work.running += 1 }
+        self.work[app] = work
+        return notification
     }
 
     /// Deletes old notifications, beside the sending.
@@ -122,7 +149,8 @@ actor NotificationSender: Service {
         if let result = await post.send(body: notification.body, to: receiver) {
             await record(SendAttempt(date: date, result: result), of: notification, app, outbox)
         }
-        busy[app]?.remove(notification.lane)
+        work[app]?.lanes.remove(notification.lane)
+        work[app]?.running -= 1
         alarm.yield()
     }
 

@@ -146,7 +146,7 @@ struct StoreAPIClientTests {
 
     @Test func temporaryFailuresAreRepeatedAFewTimes() async throws {
         let busy = Host.Answer(status: 500, body: #"{"errorCode":5000001,"errorMessage":"Try again."}"#)
-        try await send([busy, .init(status: 429, body: "{}"), .init(body: "good")]) { result, host in
+        try await send([busy, .init(status: 429, body: "{}"), .init(body: "good")]) { result, host throws in
             #expect(try result.get() == Array("good".utf8) && host.seen.count == 3)
             #expect(Set(host.seen.map(\.authorization)).count == 3)
         }
@@ -171,7 +171,7 @@ struct StoreAPIClientTests {
 
     @Test func anAnswerHasAtMostAMebibyte() async throws {
         let (most, more) = (StoreAPIClient.answerLimit, StoreAPIClient.answerLimit + 1)
-        try await send([.init(body: String(repeating: "a", count: most))]) { result, _ in
+        try await send([.init(body: String(repeating: "a", count: most))]) { result, _ throws in
             #expect(try result.get().count == most)
         }
         try await send([.init(body: String(repeating: "a", count: more))]) { result, host in
