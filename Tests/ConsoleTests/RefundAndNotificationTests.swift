@@ -59,7 +59,7 @@ struct RefundAndNotificationTests {
             let declined = try await browser.submit(page, path + "/decline")
             #expect(try await browser.follow(declined).text.contains("The purchase stays as it is."))
             let list = try await browser.get("/sandbox/refund-requests")
-            #expect(list.text.contains("Declined") && list.text.contains("value=\"ask\" selected"))
+            #expect(list.text.contains("Declined") && list.text.contains("value=\"approve\" selected"))
             let set = try await browser.submit(list, "/sandbox/refund-requests/rule", [("rule", "preference")])
             #expect(try await browser.follow(set).text.contains("value=\"preference\" selected"))
             #expect(try await console.store.sandbox.refundRule() == .preference)

@@ -113,6 +113,17 @@ import Testing
         #expect(layers.allSatisfy { $0.layers.text(option) == value })
         // These two matter to a Cornerstore alone.
         guard option != .storeData, option != .sandboxStore else { return }
+        if option == .storeKeys {
+            // The file does not exist, and each layer leads to it.
+            for layer in layers { #expect(throws: CommandError.self) { try described(layer) } }
+            return
+        }
+        if option == .samples {
+            // They matter to a merchant that answers consumption requests.
+            let alone = try options([.consumption: "grant"])
+            #expect(try described(options([.samples: value, .consumption: "grant"])) != described(alone))
+            return
+        }
         let usual = try described(options())
         #expect(try layers.allSatisfy { try described($0) != usual })
     }

@@ -1,7 +1,7 @@
 import ControlWire
 import Testing
 
-@Suite struct RouteLineTests {
+@Suite(.timeLimit(.minutes(1))) struct RouteLineTests {
     /// The tables of the control port write a request in the same way.
     @Test func pathsHaveTheirValuesEncoded() {
         let expected: [(route: ControlRoute, path: String)] = [
