@@ -153,6 +153,16 @@ package struct JSONBytes: ~Copyable {
         needsComma = true
     }
 
+    /// A string of ASCII characters in an array that need no escapes.
+    package mutating func element(ascii value: Span<UInt8>) {
+        makeRoom(value.count + 3)
+        separate()
+        put(UInt8(ascii: "\""))
+        put(value)
+        put(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
     /// A number in an array.
     package mutating func element(number: Int64) {
         makeRoom(1 + Self.longestNumber)

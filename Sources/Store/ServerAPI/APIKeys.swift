@@ -16,8 +16,14 @@ public struct APIKey: Sendable, Equatable {
     public let createdAt: Int64
     /// When the key was revoked, likewise; nil while it is good.
     public internal(set) var revokedAt: Int64?
-    /// The public half, uncompressed (X9.63).
-    let publicKey: [UInt8]
+    /// The public half.
+    let publicKey: P256.Signing.PublicKey
+
+    public static func == (one: APIKey, other: APIKey) -> Bool {
+        (one.keyID, one.issuerID, one.bundleID, one.createdAt, one.revokedAt)
+            == (other.keyID, other.issuerID, other.bundleID, other.createdAt, other.revokedAt)
+            && one.publicKey.rawRepresentation == other.publicKey.rawRepresentation
+    }
 }
 
 /// A new key, with the private half that the store does not keep.
@@ -66,7 +72,7 @@ public final class APIKeys: Sendable {
     /// - Throws: ``StoreError`` `wrong_state` when the app has ``most`` good keys; ``DatabaseError``.
     public func make(for bundleID: BundleID, at date: Int64) async throws -> NewAPIKey {
         let privateKey = P256.Signing.PrivateKey()
-        let publicKey = Array(privateKey.publicKey.x963Representation)
+        let publicKey = privateKey.publicKey
         let (keyID, newIssuer) = (Store.newCode(10), UUID().uuidString.lowercased())
         let key = try await database.write { connection in
             let count =
@@ -84,7 +90,7 @@ public final class APIKeys: Sendable {
             try connection.execute(
                 """
                 INSERT INTO api_keys (key_id, issuer_id, bundle_id, public_key, created_at) VALUES ($1, $2, $3, $4, $5)
-                """, [key.keyID, key.issuerID, bundleID.rawValue, publicKey, date])
+                """, [key.keyID, key.issuerID, bundleID.rawValue, Array(publicKey.x963Representation), date])
             return key
         }
         keys.withLock { $0[key.keyID] = key }
@@ -114,6 +120,7 @@ extension APIKey {
     fileprivate init(_ row: Row) throws {
         self.init(
             keyID: try row.string(0), issuerID: try row.string(1), bundleID: BundleID(try row.string(2)),
-            createdAt: try row.int64(4), revokedAt: try row.optionalInt64(5), publicKey: try row.bytes(3))
+            createdAt: try row.int64(4), revokedAt: try row.optionalInt64(5),
+            publicKey: try P256.Signing.PublicKey(x963Representation: try row.bytes(3)))
     }
 }

@@ -29,9 +29,8 @@ enum APIToken {
             let algorithm = try? head.string("alg"), algorithm.hasSameBytes(as: "ES256"), !head.has("crit"),
             let keyID = try? head.string("kid"), let key = keys[keyID], key.revokedAt == nil
         else { return nil }
-        guard let publicKey = try? P256.Signing.PublicKey(x963Representation: key.publicKey),
-            let proof = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
-            publicKey.isValidSignature(proof, for: SHA256.hash(data: token[..<parts[1].endIndex]))
+        guard let proof = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
+            key.publicKey.isValidSignature(proof, for: SHA256.hash(data: token[..<parts[1].endIndex]))
         else { return nil }
         guard let issuer = try? claims.string("iss"), issuer.hasSameBytes(as: key.issuerID), isForTheAPI(claims),
             let bundleID = try? claims.string("bid"), bundleID.hasSameBytes(as: key.bundleID.rawValue),

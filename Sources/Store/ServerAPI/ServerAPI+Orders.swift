@@ -14,14 +14,13 @@ extension ServerAPI {
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) })
         else { throw APIError.badRequest }
         let transactions = try await ordered(OrderID(text), of: bundleID)
+        let owner = transactions.first?.accountID
+        let customer: AppTransactionID? =
+            if let owner { try await appTransactionID(of: owner, in: bundleID) } else { nil }
         var json = JSONBytes(capacity: 1_024 + transactions.count * 6_144)
         json.beginObject()
         json.member("status", number: transactions.isEmpty ? 1 : 0)
-        if !transactions.isEmpty {
-            json.beginArray("signedTransactions")
-            for signed in try await signed(transactions) { json.element(signed) }
-            json.endArray()
-        }
+        if !transactions.isEmpty { try writeSigned(transactions, customer, to: &json) }
         json.endObject()
         return json.bytes
     }

@@ -46,9 +46,9 @@ extension ServerAPI {
     /// Answers `GET /inApps/v1/transactions/appTransactions/{transactionId}`.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func appTransaction(_ id: String, of bundleID: BundleID) async throws -> [UInt8] {
-        let accountID = try await customer(id, of: bundleID)
-        guard let app = store.apps[bundleID], let account = try await store.accounts.account(accountID),
-            let identifier = try await appTransactionID(of: accountID, in: bundleID)
+        let customer = try await read(id, of: bundleID) { _, _ in }.customer
+        guard let app = store.apps[bundleID], let identifier = customer.appTransactionID,
+            let account = try await store.accounts.account(customer.accountID)
         else { throw APIError.noAppTransaction }
         var json = JSONBytes(capacity: 6_144)
         json.beginObject()

@@ -11,12 +11,15 @@ extension ServerAPI {
     /// - Parameter revision: the revision of the page before; nil for the first page.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func refunds(_ id: String, revision asked: String?, of bundleID: BundleID) async throws -> [UInt8] {
-        let accountID = try await customer(id, of: bundleID)
-        let list = "refunds \(accountID)"
-        let after = try asked.flatMap { try self.revision($0, for: list, of: bundleID) }
-        let rows = try await store.database.read { connection in
-            try Transactions.refunded(
-                of: accountID, in: bundleID, after: after, limit: Self.page + 1, connection)
+        let secret = secret(of: bundleID)
+        let (customer, (list, rows)) = try await read(id, of: bundleID) { customer, connection in
+            let list = "refunds \(customer.accountID)"
+            let after = try asked.flatMap { try Self.revision($0, for: list, secret: secret) }
+            return (
+                list,
+                try Transactions.refunded(
+                    of: customer.accountID, in: bundleID, after: after, limit: Self.page + 1, connection)
+            )
         }
         let shown = Array(rows.prefix(Self.page))
         var json = JSONBytes(capacity: 1_024 + shown.count * 6_144)
@@ -26,11 +29,9 @@ extension ServerAPI {
             "revision",
             shown.last.map {
                 PageRevision(order: $0.revokedAt ?? 0, transactionID: $0.transactionID.rawValue)
-                    .text(for: list, secret: secret(of: bundleID))
+                    .text(for: list, secret: secret)
             } ?? asked ?? Self.noRevision)
-        json.beginArray("signedTransactions")
-        for signed in try await signed(shown) { json.element(signed) }
-        json.endArray()
+        try writeSigned(shown, customer.appTransactionID, to: &json)
         json.endObject()
         return json.bytes
     }
@@ -38,16 +39,13 @@ extension ServerAPI {
     /// Answers `GET /inApps/v1/refund/lookup/{originalTransactionId}`: the last 50 refunded purchases.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func lastRefunds(_ id: String, of bundleID: BundleID) async throws -> [UInt8] {
-        let accountID = try await customer(id, of: bundleID)
-        let rows = try await store.database.read { connection in
+        let (customer, rows) = try await read(id, of: bundleID) { customer, connection in
             try Transactions.lastRefunded(
-                of: accountID, in: bundleID, limit: Self.mostRefundsOfVersion1, connection)
+                of: customer.accountID, in: bundleID, limit: Self.mostRefundsOfVersion1, connection)
         }
         var json = JSONBytes(capacity: 1_024 + rows.count * 6_144)
         json.beginObject()
-        json.beginArray("signedTransactions")
-        for signed in try await signed(rows) { json.element(signed) }
-        json.endArray()
+        try writeSigned(rows, customer.appTransactionID, to: &json)
         json.endObject()
         return json.bytes
     }

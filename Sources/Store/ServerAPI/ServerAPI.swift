@@ -67,8 +67,8 @@ public struct ServerAPI: Sendable {
         let known = try await found(id, of: bundleID)
         var json = JSONBytes(capacity: 6_144)
         json.beginObject()
-        json.member(
-            "signedTransactionInfo", try signed(known.transaction, known.customer, at: store.clock.milliseconds))
+        let signed = try signed(known.transaction, known.customer, at: store.clock.milliseconds, identity)
+        json.member("signedTransactionInfo", ascii: signed.span)
         json.endObject()
         return json.bytes
     }
@@ -78,24 +78,58 @@ public struct ServerAPI: Sendable {
     ///   ``DatabaseError``.
     func found(_ text: String, of bundleID: BundleID) async throws -> KnownTransaction {
         guard AppTransactionID(text) == nil else { throw APIError.appTransactionNotSupported }
-        guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let number = Int64(text), number > 0
-        else { throw APIError.invalidTransactionID }
-        guard let known = try await known(TransactionID(rawValue: number), of: bundleID) else {
+        guard let known = try await known(try Self.transactionID(text), of: bundleID) else {
             throw APIError.transactionNotFound
         }
         return known
+    }
+
+    private static func transactionID(_ text: String) throws -> TransactionID {
+        guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let number = Int64(text), number > 0
+        else { throw APIError.invalidTransactionID }
+        return TransactionID(rawValue: number)
     }
 
     /// A customer, by the identifier of any transaction or of the app transaction, after everything that is due for the
     /// account is done.
     /// - Throws: ``APIError``; ``DatabaseError``.
     func customer(_ text: String, of bundleID: BundleID) async throws -> AccountID {
-        guard let id = AppTransactionID(text) else { return try await found(text, of: bundleID).transaction.accountID }
-        guard let accountID = try await store.database.read({ try AppCustomers.accountID(of: id, in: bundleID, $0) })
-        else { throw APIError.transactionNotFound }
-        try await store.settleSubscriptions(of: accountID)
-        return accountID
+        try await read(text, of: bundleID) { _, _ in }.customer.accountID
+    }
+
+    /// Reads what a customer has, by the identifier of any transaction or of the app transaction, after everything that
+    /// is due for the account is done.
+    /// - Parameter body: reads. It can run twice.
+    /// - Throws: ``APIError``; ``DatabaseError``; what the body throws.
+    func read<T: Sendable>(
+        _ text: String, of bundleID: BundleID, _ body: @escaping @Sendable (APICustomer, Connection) throws -> T
+    ) async throws -> (customer: APICustomer, found: T) {
+        let appTransaction = AppTransactionID(text)
+        let id = try appTransaction == nil ? Self.transactionID(text) : nil
+        @Sendable func once(_ connection: Connection) throws -> (customer: APICustomer, found: T) {
+            let accountID: AccountID?
+            if let id {
+                accountID = try Self.find(id, of: bundleID, connection)?.accountID
+            } else {
+                accountID = try appTransaction.flatMap { try AppCustomers.accountID(of: $0, in: bundleID, connection) }
+            }
+            guard let accountID else { throw APIError.transactionNotFound }
+            let customer = APICustomer(
+                accountID: accountID,
+                appTransactionID: try AppCustomers.find(accountID, in: bundleID, connection).appTransactionID)
+            return (customer, try body(customer, connection))
+        }
+        let first = try await store.database.read(once)
+        guard try await store.settleSubscriptions(of: first.customer.accountID) else { return first }
+        return try await store.database.read(once)
+    }
+
+    private static func find(
+        _ id: TransactionID, of bundleID: BundleID, _ connection: Connection
+    ) throws -> Transaction? {
+        let found = try Transactions.find(id, connection) ?? RestoredTransactions.find(id, connection)
+        return found?.bundleID == bundleID ? found : nil
     }
 
     /// The transaction of an app with an identifier, bought or delivered by a restore, after everything that is due for
@@ -104,11 +138,7 @@ public struct ServerAPI: Sendable {
     func known(_ id: TransactionID, of bundleID: BundleID) async throws -> KnownTransaction? {
         func read() async throws -> KnownTransaction? {
             try await store.database.read { connection in
-                guard
-                    let transaction = try Transactions.find(id, connection)
-                        ?? RestoredTransactions.find(id, connection),
-                    transaction.bundleID == bundleID
-                else { return nil }
+                guard let transaction = try Self.find(id, of: bundleID, connection) else { return nil }
                 let customer = try AppCustomers.find(transaction.accountID, in: bundleID, connection)
                 return KnownTransaction(transaction: transaction, customer: customer.appTransactionID)
             }
@@ -124,30 +154,37 @@ public struct ServerAPI: Sendable {
         try await store.database.read { try AppCustomers.find(accountID, in: bundleID, $0).appTransactionID }
     }
 
-    /// Signs transactions of one customer in one app.
-    /// - Throws: ``DatabaseError``, and the key's error.
-    func signed(_ transactions: [Transaction]) async throws -> [String] {
-        guard let one = transactions.first else { return [] }
-        let appTransaction = try await appTransactionID(of: one.accountID, in: one.bundleID)
-        let now = store.clock.milliseconds
-        return try transactions.map { try signed($0, appTransaction, at: now) }
+    /// Writes an array of signed transactions of one customer in one app.
+    /// - Throws: the key's error.
+    func writeSigned(
+        _ transactions: [Transaction], _ customer: AppTransactionID?, to json: inout JSONBytes
+    ) throws {
+        let (now, identity) = (store.clock.milliseconds, identity)
+        json.beginArray("signedTransactions")
+        for transaction in transactions {
+            let text = try signed(transaction, customer, at: now, identity)
+            json.element(ascii: text.span)
+        }
+        json.endArray()
     }
 
-    private func signed(_ transaction: Transaction, _ customer: AppTransactionID?, at date: Int64) throws -> String {
+    private func signed(
+        _ transaction: Transaction, _ customer: AppTransactionID?, at date: Int64, _ identity: JWSIdentity
+    ) throws -> [UInt8] {
         var json = JSONBytes(capacity: 1_536)
         json.beginObject()
         transaction.writePayload(store.environment, signedDate: date, appTransactionID: customer, to: &json)
         json.endObject()
-        return try identity.sign(json.bytes)
+        return try identity.jws(of: json.bytes)
     }
 
     // MARK: Pages
 
     /// The place that a revision names in a list; nil for the beginning.
     /// - Throws: ``APIError`` `invalidRevision`, also for the revision of another list.
-    func revision(_ text: String, for list: String, of bundleID: BundleID) throws -> PageRevision? {
-        guard !text.hasSameBytes(as: Self.noRevision) else { return nil }
-        return try PageRevision(text, for: list, secret: secret(of: bundleID))
+    static func revision(_ text: String, for list: String, secret: SymmetricKey) throws -> PageRevision? {
+        guard !text.hasSameBytes(as: noRevision) else { return nil }
+        return try PageRevision(text, for: list, secret: secret)
     }
 
     /// The key of an app's revisions and pagination tokens in this environment. It is made of the signer's key, which
@@ -169,21 +206,22 @@ public struct ServerAPI: Sendable {
         _ id: String, _ items: [(name: String, value: String)], version: Int, of bundleID: BundleID
     ) async throws -> [UInt8] {
         let query = try HistoryQuery(items, version: version)
-        let accountID = try await customer(id, of: bundleID)
-        let list = "history \(accountID) \(query.canonicalText)"
-        let asked = items.last { $0.name == "revision" }?.value
-        let after = try asked.flatMap { try revision($0, for: list, of: bundleID) }
-        let page = try await store.database.read { connection in
-            try Transactions.history(of: accountID, in: bundleID, query, after: after, limit: Self.page, connection)
+        let (asked, secret) = (items.last { $0.name == "revision" }?.value, secret(of: bundleID))
+        let (customer, (list, page)) = try await read(id, of: bundleID) { customer, connection in
+            let list = "history \(customer.accountID) \(query.canonicalText)"
+            let after = try asked.flatMap { try Self.revision($0, for: list, secret: secret) }
+            return (
+                list,
+                try Transactions.history(
+                    of: customer.accountID, in: bundleID, query, after: after, limit: Self.page, connection)
+            )
         }
         var json = JSONBytes(capacity: 4_096 + page.transactions.count * 6_144)
         json.beginObject()
-        json.member("revision", page.end?.text(for: list, secret: secret(of: bundleID)) ?? Self.noRevision)
+        json.member("revision", page.end?.text(for: list, secret: secret) ?? Self.noRevision)
         writeApp(bundleID, to: &json)
         json.member("hasMore", page.hasMore)
-        json.beginArray("signedTransactions")
-        for signed in try await signed(page.transactions) { json.element(signed) }
-        json.endArray()
+        try writeSigned(page.transactions, customer.appTransactionID, to: &json)
         json.endObject()
         return json.bytes
     }
@@ -211,17 +249,17 @@ public struct ServerAPI: Sendable {
             guard let status = Int(text), (1...5).contains(status) else { throw APIError.invalidStatus }
             return status
         }
-        let accountID = try await customer(id, of: bundleID)
-        let appTransaction = try await appTransactionID(of: accountID, in: bundleID)
-        let now = store.clock.milliseconds
-        let snapshots = try await store.database.read { [recorder = store.recorder] connection in
+        let (clock, recorder) = (store.clock, store.recorder)
+        let (customer, (now, snapshots)) = try await read(id, of: bundleID) { customer, connection in
+            let now = clock.milliseconds
             let all =
-                try Subscriptions.all(of: accountID, in: bundleID, connection)
-                + FamilyShares.subscriptions(of: accountID, in: bundleID, connection)
-            return try all.compactMap {
-                try SubscriptionSnapshot($0, period: nil, at: now, recorder, connection)
-            }
+                try Subscriptions.all(of: customer.accountID, in: bundleID, connection)
+                + FamilyShares.subscriptions(of: customer.accountID, in: bundleID, connection)
+            return (
+                now, try all.compactMap { try SubscriptionSnapshot($0, period: nil, at: now, recorder, connection) }
+            )
         }
+        let (appTransaction, identity) = (customer.appTransactionID, identity)
         let asked = snapshots.filter { wanted.isEmpty || wanted.contains($0.status) }
         var groups: [(id: SubscriptionGroupID, snapshots: [SubscriptionSnapshot])] = []
         for snapshot in asked {
@@ -243,12 +281,12 @@ public struct ServerAPI: Sendable {
                 json.beginObject()
                 json.member("originalTransactionId", snapshot.originalTransactionID.description)
                 json.member("status", number: Int64(snapshot.status))
-                json.member(
-                    "signedTransactionInfo",
-                    try identity.sign(snapshot.transactionPayload(signedDate: now, appTransactionID: appTransaction)))
-                json.member(
-                    "signedRenewalInfo",
-                    try identity.sign(snapshot.renewalPayload(signedDate: now, appTransactionID: appTransaction)))
+                let transaction = try identity.jws(
+                    of: snapshot.transactionPayload(signedDate: now, appTransactionID: appTransaction))
+                json.member("signedTransactionInfo", ascii: transaction.span)
+                let renewal = try identity.jws(
+                    of: snapshot.renewalPayload(signedDate: now, appTransactionID: appTransaction))
+                json.member("signedRenewalInfo", ascii: renewal.span)
                 json.endObject()
             }
             json.endArray()
@@ -265,4 +303,11 @@ struct KnownTransaction: Sendable {
     let transaction: Transaction
     /// The identifier of the app transaction; nil for a customer who never bought anything in the app.
     let customer: AppTransactionID?
+}
+
+/// A customer in an app, of whom a request asks.
+struct APICustomer: Sendable {
+    let accountID: AccountID
+    /// The identifier of the app transaction; nil for a customer who never bought anything in the app.
+    let appTransactionID: AppTransactionID?
 }

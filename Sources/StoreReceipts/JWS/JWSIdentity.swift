@@ -26,6 +26,12 @@ public struct JWSIdentity: Sendable {
     /// Signs a JSON payload and returns the JWS in compact form.
     /// - Throws: `signing` if the key fails.
     public func sign(_ payload: [UInt8]) throws(ReceiptAuthorityError) -> String {
+        String(decoding: try jws(of: payload), as: UTF8.self)
+    }
+
+    /// Signs a JSON payload and returns the characters of the JWS in compact form, which are ASCII and need no escapes.
+    /// - Throws: `signing` if the key fails.
+    public func jws(of payload: [UInt8]) throws(ReceiptAuthorityError) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(header.count + payload.count / 3 * 4 + 92)
         text += header
@@ -36,7 +42,7 @@ public struct JWSIdentity: Sendable {
             let signature = try privateKey.signature(for: hash.finalize())
             text.append(UInt8(ascii: "."))
             Base64URL.append(Array(signature.rawRepresentation), to: &text)
-            return String(decoding: text, as: UTF8.self)
+            return text
         } catch {
             throw ReceiptAuthorityError(.signing, "the JWS key could not sign: \(error)")
         }
