@@ -45,13 +45,19 @@ extension Section {
         _ setting: Setting, _ store: StoreUnderLoad, _ key: ServerAPIKey
     ) async throws -> Double {
         let page = 20
-        let count = requests(setting, atMost: try P256Rates.measured(seconds: 0.3).rate(signatures: page))
+        let rates = try P256Rates.measured(seconds: 0.3)
         let p256 = try P256Baseline()
+        let anew = try store.histories(
+            key, of: store.ledger.accounts, requests(setting, atMost: rates.rate(signatures: page)))
         let found = try await setting.load.compared(
-            try store.histories(key, count), with: { try Rate.perSecond(seconds: 0.3, rounds: 1, work: p256.sign) },
+            anew, with: { try Rate.perSecond(seconds: 0.3, rounds: 1, work: p256.sign) },
             rounds: setting.rounds)
         print(found.server.row)
         print("  raw P-256, one core: sign \(Figure.format(Rate.median(found.other))) /s")
+        let kept = try store.histories(key, of: 10, requests(setting, atMost: rates.rate(signatures: 5)))
+        for measurement in try await setting.load.compared([kept], rounds: setting.rounds) {
+            print(measurement.row)
+        }
         return Rate.ratio(found.server.rates, found.other) * Double(page)
     }
 

@@ -13,13 +13,15 @@ extension StoreUnderLoad {
     }
 
     /// The first page of customers' histories. They must have more than one.
-    /// - Parameter count: as for ``signedTransactions(_:_:)``.
-    func histories(_ key: ServerAPIKey, _ count: Int) throws -> ServerUnderLoad {
+    /// - Parameters:
+    ///   - accounts: how many of the accounts are asked for. The store keeps the signatures of some 25.
+    ///   - count: as for ``signedTransactions(_:_:)``.
+    func histories(_ key: ServerAPIKey, of accounts: Int, _ count: Int) throws -> ServerUnderLoad {
         let ledger = ledger
         let requests = try key.requests(count) { number in
-            "/inApps/v2/history/\(ledger.subscriptionID(number % ledger.accounts))"
+            "/inApps/v2/history/\(ledger.subscriptionID(number % accounts))"
         }
-        return try serverAPI("history, page of 20", requests, answering: #""hasMore":true"#)
+        return try serverAPI("history of \(accounts) customers", requests, answering: #""hasMore":true"#)
     }
 
     /// The statuses of customers' subscriptions.

@@ -40,6 +40,8 @@ public final class Store: Sendable {
     let rateLimits: APIRateLimits
     /// The versions of apps that customers have and that the database has already.
     let versions = RecentValues<CustomerKey, String>(capacity: 4_096)
+    /// Transactions that the server API has signed, some 8 MB.
+    let signatures = RecentValues<TransactionID, KeptSignature>(capacity: 1_024)
     let schedule = RenewalSchedule()
     let keptAnswers = KeptAnswers()
 

@@ -115,7 +115,7 @@ import Testing
         guard option != .storeData, option != .sandboxStore else { return }
         if option == .storeKeys {
             // The file does not exist, and each layer leads to it.
-            for layer in layers { #expect(throws: CommandError.self) { try described(layer) } }
+            for layer in layers { #expect(throws: MerchantServerError.self) { try described(layer) } }
             return
         }
         if option == .samples {

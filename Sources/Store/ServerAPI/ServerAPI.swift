@@ -171,11 +171,21 @@ public struct ServerAPI: Sendable {
     private func signed(
         _ transaction: Transaction, _ customer: AppTransactionID?, at date: Int64, _ identity: JWSIdentity
     ) throws -> [UInt8] {
+        if let kept = store.signatures.value(for: transaction.transactionID),
+            kept.isGood(for: transaction, customer, at: date, identity)
+        {
+            return kept.jws
+        }
         var json = JSONBytes(capacity: 1_536)
         json.beginObject()
         transaction.writePayload(store.environment, signedDate: date, appTransactionID: customer, to: &json)
         json.endObject()
-        return try identity.jws(of: json.bytes)
+        let jws = try identity.jws(of: json.bytes)
+        let kept = KeptSignature(
+            transaction: transaction, customer: customer, signedDate: date, certificate: identity.certificates.first,
+            jws: jws)
+        store.signatures.insert(kept, for: transaction.transactionID)
+        return jws
     }
 
     // MARK: Pages
