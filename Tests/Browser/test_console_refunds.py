@@ -72,7 +72,7 @@ def test_production_asks_before_the_rule_is_set(browser, fresh, kind):
         hands.press(page.get_by_role("button", name="Yes"))
         expect(page.locator("#rule")).to_contain_text("Decline")
         assert fresh.report("refund-request", "rule", "--environment", "production") == {"rule": "decline"}
-        assert fresh.report("refund-request", "rule") == {"rule": "ask"}
+        assert fresh.report("refund-request", "rule") == {"rule": "approve"}
 
 
 @pytest.mark.parametrize("kind", [Pointer, WithoutScripts])
