@@ -19,6 +19,7 @@ public struct APIKey: Sendable, Equatable {
     /// The public half.
     let publicKey: P256.Signing.PublicKey
 
+    /// Whether all properties are equal, the public half by its bytes.
     public static func == (one: APIKey, other: APIKey) -> Bool {
         (one.keyID, one.issuerID, one.bundleID, one.createdAt, one.revokedAt)
             == (other.keyID, other.issuerID, other.bundleID, other.createdAt, other.revokedAt)
