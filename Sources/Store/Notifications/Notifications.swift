@@ -141,8 +141,8 @@ enum Notifications {
             .map { try ServerNotification($0) }
     }
 
-    /// A page of the notifications of version 2 that the store has tried to send an app's server, in the order of their dates. Indexes
-    /// find them, so that no payload is read but those of the page.
+    /// A page of the notifications of version 2 that the store has tried to send an app's server, in the order of their
+    /// dates. Indexes find them, so that no payload is read but those of the page.
     /// - Parameters:
     ///   - place: the place at which the page before ended; nil for the first page.
     ///   - limit: the most notifications on the page.
