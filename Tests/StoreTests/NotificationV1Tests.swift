@@ -53,7 +53,8 @@ private struct TestOutboxV1 {
         }
         return try sent.sorted { $0.number < $1.number }.map { notification in
             let body = try #require(
-                try JSONSerialization.jsonObject(with: Data(notification.body.utf8)) as? [String: Any])
+                try JSONSerialization.jsonObject(with: Data(notification.body(password: test.sharedSecret).utf8))
+                    as? [String: Any])
             #expect(body["notification_type"] as? String == notification.type)
             return body
         }
@@ -374,21 +375,21 @@ private func sameJSON(_ left: [[String: Any]], _ right: [[String: Any]]) throws 
             var bodies: Set<String> = []
             for hours in [6, 24, 48] as [Int64] {
                 let due = try #require(try await box.due().first)
-                bodies.insert(due.body)
+                bodies.insert(due.body(password: box.test.sharedSecret))
                 #expect(try await box.record(.timedOut, of: due) == .waiting)
                 try await box.test.store.changeClock { try $0.advance(by: hours * 3_600_000 - 1) }
                 #expect(try await box.due().isEmpty)
                 try await box.test.store.changeClock { try $0.advance(by: 1) }
             }
             let last = try #require(try await box.due().first)
-            bodies.insert(last.body)
+            bodies.insert(last.body(password: box.test.sharedSecret))
             #expect(try await box.record(.unsuccessfulStatus, of: last) == .failed)
             #expect(bodies.count == 1)
             let row = try #require(try await box.outbox.list(NotificationFilter(state: .failed)).rows.first)
             #expect(row.attempts.count == 4 && row.version == .one)
             // On order it is sent again, the same.
             _ = try await box.outbox.resend(row.notificationID)
-            #expect(try await box.due().first?.body == last.body)
+            #expect(try await box.due().first?.body(password: nil) == last.body(password: nil))
         }
     }
 
@@ -419,11 +420,12 @@ private func sameJSON(_ left: [[String: Any]], _ right: [[String: Any]]) throws 
             #expect(box.outbox.receivers[TestStore.bundleID]?.version == .two)
             _ = try await box.test.store.setAutoRenew(false, of: bought.transactionID)
             let first = try #require(try await box.due().first)
-            #expect(first.type == "INITIAL_BUY" && first.body.hasPrefix(#"{"password":"#))
+            #expect(
+                first.type == "INITIAL_BUY" && first.body(password: box.test.sharedSecret).hasPrefix(#"{"password":"#))
             try await box.record(.success, of: first)
             let second = try #require(try await box.due().first)
             #expect(second.type == "DID_CHANGE_RENEWAL_STATUS")
-            #expect(second.body == #"{"signedPayload":"\#(second.signedPayload)"}"#)
+            #expect(second.body(password: "x") == #"{"signedPayload":"\#(second.signedPayload)"}"#)
             // The registry reads the version from the database.
             try await box.set(.one)
             let registry = try await AppRegistry.open(box.test.databases)

@@ -60,7 +60,8 @@ enum ServerNotificationPages {
         var table = ConsoleTable(
             "URLs by app",
             [
-                ConsoleColumn("App"), ConsoleColumn("URL"), ConsoleColumn("Redirects also to"), ConsoleColumn("Do"),
+                ConsoleColumn("App"), ConsoleColumn("URL"), ConsoleColumn("Version"),
+                ConsoleColumn("Redirects also to"), ConsoleColumn("Do"),
             ],
             nothing: "URLs stand here. Set the first one below, or:",
             command: "cornerstore notification url set https://example.com/apple --app "
@@ -69,6 +70,7 @@ enum ServerNotificationPages {
             let hidden = [ConsoleHidden("bundle", receiver.bundleId)]
             table.add([
                 ConsoleCell(receiver.bundleId), ConsoleCell(receiver.url, isID: true),
+                ConsoleCell("\(receiver.version)"),
                 ConsoleCell(receiver.redirectOrigins.isEmpty ? "—" : receiver.redirectOrigins.joined(separator: " ")),
                 ConsoleCell(buttons: [
                     ConsoleButton(
@@ -93,6 +95,9 @@ enum ServerNotificationPages {
                         }),
                     ConsoleField(
                         "url", "URL", hint: "An https URL, or http on the store's machine.", isRequired: true),
+                    ConsoleField(
+                        "version", "Version", .choice, options: [ConsoleOption("2", "2"), ConsoleOption("1", "1")],
+                        hint: "Apple has deprecated version 1."),
                     ConsoleField(
                         "redirects", "Redirects may also lead to",
                         hint: "Origins such as https://hooks.example.com. May be empty."),
@@ -158,7 +163,8 @@ enum ServerNotificationPages {
         let last = notification.sendAttempts.last
         return [
             ConsoleCell(
-                notification.notificationType, link: request.link("server-notifications/\(id.percentEncoded)"),
+                notification.notificationType + (notification.isSample ? " (sample)" : ""),
+                link: request.link("server-notifications/\(id.percentEncoded)"),
                 note: notification.subtype),
             request.moments.cell(notification.signedDate), ConsoleCell(notification.bundleId),
             ConsoleCell(
@@ -212,7 +218,8 @@ enum ServerNotificationPages {
         var section = ConsoleSection("summary", "Notification", isLive: true)
         section.facts = [
             ConsoleFact("State", stateWord(found.state), tone: tone(found.state)),
-            ConsoleFact("Type", found.notificationType, note: "notificationType"),
+            ConsoleFact(
+                "Type", found.notificationType + (found.isSample ? " (sample)" : ""), note: "notificationType"),
         ]
         if let subtype = found.subtype { section.facts.append(ConsoleFact("Subtype", subtype, note: "subtype")) }
         section.facts += [
@@ -296,7 +303,9 @@ enum ServerNotificationPages {
         let origins = (action.text("redirects") ?? "").split { " ,".contains($0) }.map(String.init)
         let set: ControlAPI.NotificationReceiver = try await action.api.send(
             ControlRoute.notifications(.setReceiver(action.environment, bundle: bundle)),
-            ControlAPI.NotificationReceiverChange(url: url, redirectOrigins: origins.isEmpty ? nil : origins))
+            ControlAPI.NotificationReceiverChange(
+                url: url, redirectOrigins: origins.isEmpty ? nil : origins,
+                version: action.text("version").flatMap { Int($0) }))
         return .done("server-notifications", message: "Notifications of \(set.bundleId) are sent to \(set.url).")
     }
 

@@ -39,15 +39,18 @@ extension Merchant {
             let items = try? plans(evidence.purchases, evidence.renewals, catalog, at: now),
             items.count <= Self.largestTransaction
         else { return false }
-        commit(.redemption, redemption(of: items, for: user, at: now)) { result in
+        commit(.redemption, redemption(of: items, for: user, at: now, under: policy)) { result in
             completion(result.flatMap { answer in Result { try Self.unlessRefused(answer) } })
         }
         return true
     }
 
     /// Redeems verified evidence.
+    /// - Parameter policy: nil for the merchant's.
     /// - Throws: as ``redeem(_:for:)-(Evidence,_)``.
-    func redeem(_ evidence: VerifiedEvidence, for user: UserID) async throws -> RedemptionAnswer {
+    func redeem(
+        _ evidence: VerifiedEvidence, for user: UserID, under policy: MerchantPolicy? = nil
+    ) async throws -> RedemptionAnswer {
         try Self.checkName(user.rawValue)
         guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
         let now = self.now()
@@ -55,7 +58,8 @@ extension Merchant {
         var answer = RedemptionAnswer(redeemed: [], refused: [])
         for start in stride(from: 0, to: items.count, by: Self.largestTransaction) {
             let part = Array(items[start..<min(start + Self.largestTransaction, items.count)])
-            let partAnswer = try await commit(.redemption, redemption(of: part, for: user, at: now))
+            let partAnswer = try await commit(
+                .redemption, redemption(of: part, for: user, at: now, under: policy ?? self.policy))
             answer.redeemed += partAnswer.redeemed
             answer.refused += partAnswer.refused
         }
@@ -64,10 +68,9 @@ extension Merchant {
 
     /// Returns the database transaction that redeems purchases.
     private func redemption(
-        of items: [RedemptionItem], for user: UserID, at now: Int64
+        of items: [RedemptionItem], for user: UserID, at now: Int64, under policy: MerchantPolicy
     ) -> @Sendable (Connection) throws -> RedemptionAnswer {
         let writer = EventWriter(policy, id: makeID(), now: now)
-        let policy = self.policy
         return { connection in
             let settlement = Settlement()
             let answer = try Redeemer(

@@ -27,10 +27,28 @@ extension Merchant {
         }
         guard verifier.takes(app) else { throw MerchantError(.wrongApp) }
         do {
-            return try await redeem(try await evidence(of: id, in: app), for: user)
+            let evidence = try await evidence(of: id, in: app)
+            return try await redeem(evidence, for: user, under: try await policyForIdentifier(of: evidence, user))
         } catch let error as StoreAPIError {
             throw MerchantError(error)
         }
+    }
+
+    /// The policy for evidence that a user only named. Identifiers can be guessed, so one takes no purchase from another
+    /// user, and none that names a user who is not known here.
+    /// - Throws: ``MerchantError`` `already_redeemed`; ``DatabaseError``.
+    private func policyForIdentifier(of evidence: VerifiedEvidence, _ user: UserID) async throws -> MerchantPolicy {
+        let others = evidence.purchases.filter { !$0.names(user) }
+        guard !others.isEmpty else { return policy }
+        let tokens = others.compactMap(\.accountToken)
+        let areKnown = try await database.read { connection in
+            try tokens.allSatisfy { try AccountToken.owner($0, connection) != nil }
+        }
+        guard areKnown else { throw MerchantError(.alreadyRedeemed) }
+        var policy = policy
+        policy.conflict = .refuse
+        policy.setsAccountTokens = false
+        return policy
     }
 
     /// Asks a store about a transaction.

@@ -54,7 +54,13 @@ extension Merchant {
         }
         for call in calls {
             try Task.checkCancellation()
-            try await send(call, storeAPI)
+            do {
+                try await send(call, storeAPI)
+            } catch let error where !(error is CancellationError) {
+                // One request that cannot be made does not hold up the others.
+                let due = self.now() + Self.pause(after: call.attempts + 1)
+                try await database.write { try StoreCalls.postpone(call, to: due, "failed: \(type(of: error))", $0) }
+            }
         }
         return calls.count
     }
@@ -79,7 +85,7 @@ extension Merchant {
                 return try await settle(call, "\(error.code.rawValue): \(error.detail)")
             }
             let reason = "\(error.code.rawValue): \(error.detail)"
-            try await database.write { try StoreCalls.postpone(call.id, to: due, reason, $0) }
+            try await database.write { try StoreCalls.postpone(call, to: due, reason, $0) }
         }
     }
 
@@ -91,7 +97,7 @@ extension Merchant {
 
     private func settle(_ call: StoreCall, _ result: String) async throws {
         let now = self.now()
-        try await database.write { try StoreCalls.settle(call.id, result, at: now, $0) }
+        try await database.write { try StoreCalls.settle(call, result, at: now, $0) }
     }
 
     /// Makes the request of a call from what the books say now; nil when the user has withdrawn the consent, or the
@@ -142,8 +148,8 @@ extension StoreCall {
         else { return nil }
         let scope = RedemptionKey.scope(purchase.anchor, purchase.environment, purchase.bundleID)
         return StoreCall(
-            id: "accountToken/\(scope)\(purchase.originalTransactionID)/\(AccountToken.token(of: user))",
-            kind: .accountToken, userID: user, bundleID: purchase.bundleID, environment: purchase.environment,
+            id: "accountToken/\(scope)\(purchase.originalTransactionID)", kind: .accountToken, userID: user,
+            bundleID: purchase.bundleID, environment: purchase.environment,
             transactionID: purchase.originalTransactionID, purchase: key.text,
             endsAt: now + Merchant.accountTokenPatience)
     }

@@ -16,13 +16,15 @@ extension Merchant {
     /// Asks the store about subscriptions that are due (``Subscription/askAfter``), one after the other, and applies
     /// the answers as notifications. Several processes may do so at once: each subscription is taken by one.
     ///
-    /// The round ends when the store is unavailable. An answer that is not genuine changes nothing.
+    /// An app's host that is unavailable is not asked again in the round. An answer that is not genuine changes nothing.
     /// - Parameter limit: the most subscriptions, 1 to ``sweepRound``.
     /// - Throws: ``MerchantError`` `no_store_key` without a client of the API; ``DatabaseError``, `CancellationError`.
     @discardableResult
     public func sweep(limit: Int = sweepRound) async throws -> SweepReport {
         guard let storeAPI, storeAPI.hasKeys else { throw MerchantError(.noStoreKey) }
         var report = SweepReport(asked: 0, changed: 0, failed: 0)
+        // When hosts that are unavailable are asked again.
+        var unavailable: [String: Int64] = [:]
         for _ in 0..<min(max(limit, 1), Self.sweepRound) {
             try Task.checkCancellation()
             let now = self.now()
@@ -31,6 +33,11 @@ extension Merchant {
                     try SubscriptionRow.takeDue(at: now, leaseEnd: now + Self.sweepInterval, $0)
                 })
             else { break }
+            let host = RedemptionKey.subscription(named: key).map { "\($0.0.rawValue) \($0.1.rawValue)" } ?? ""
+            if let date = unavailable[host] {
+                try await database.write { try SubscriptionRow.ask(about: key, after: date, $0) }
+                continue
+            }
             report.asked += 1
             do {
                 if try await ask(storeAPI, about: key) { report.changed += 1 }
@@ -40,10 +47,18 @@ extension Merchant {
                 let pause =
                     isUnavailable
                     ? max(Self.sweepPause, Int64(error.retryAfter ?? 0) * 1_000) : Self.sweepPauseWithoutKey
-                try await database.write { try SubscriptionRow.ask(about: key, after: now + pause, $0) }
-                if isUnavailable { break }
+                if isUnavailable { unavailable[host] = now + pause }
+                try await database.write { connection in
+                    let end = try SubscriptionRow.find(key, connection)?.facts.periods.last?.expiresAt ?? now
+                    // The store will not answer about it any more.
+                    let isOver = !isUnavailable && now - end >= Subscription.longestRetry
+                    try SubscriptionRow.ask(about: key, after: isOver ? nil : now + pause, connection)
+                }
             } catch is MerchantError {
                 report.failed += 1
+                try await database.write {
+                    try SubscriptionRow.ask(about: key, after: now + Self.sweepPauseWithoutKey, $0)
+                }
             }
         }
         return report
@@ -70,6 +85,9 @@ extension Merchant {
     private func ask(_ storeAPI: any StoreAPI, about key: String) async throws -> Bool {
         guard let (environment, app, original) = RedemptionKey.subscription(named: key), verifier.takes(app) else {
             throw StoreAPIError(.noKey, "the app is not this merchant's")
+        }
+        guard policy.environments.contains(environment) else {
+            throw StoreAPIError(.noKey, "the merchant does not accept the environment")
         }
         let body = try await storeAPI.send(.statuses(original), for: app, in: environment)
         guard let status = try await verifier.verifyStatus(body, of: original, app, environment),

@@ -16,21 +16,24 @@ struct SubscriptionStatus: Sendable, Equatable {
     /// The notification that would have reported this state, so that both have the same effect. It has no identifier.
     var notification: VerifiedNotification {
         switch number {
-        case _ where purchase.revokedAt != nil && purchase.isUpgraded != true: report("REFUND", nil)
-        case 2: report("EXPIRED", nil)
+        case _ where purchase.revokedAt != nil && purchase.isUpgraded != true:
+            report("REFUND", nil, at: purchase.signedAt)
+        // The number is not signed. Only a signed date of revocation takes anything back.
+        case 2, 5: report("EXPIRED", nil)
         case 3: report("DID_FAIL_TO_RENEW", nil)
         case 4: report("DID_FAIL_TO_RENEW", "GRACE_PERIOD")
-        case 5: report("REVOKE", nil)
         default: report("DID_RENEW", nil)
         }
     }
 
     /// The notification that would have reported that the refund of the newest transaction was reversed.
-    var reversal: VerifiedNotification { report("REFUND_REVERSED", nil) }
+    var reversal: VerifiedNotification { report("REFUND_REVERSED", nil, at: purchase.signedAt) }
 
-    private func report(_ type: String, _ subtype: String?) -> VerifiedNotification {
+    /// - Parameter date: when the store signed what proves the report; nil for the time of the renewal information.
+    private func report(_ type: String, _ subtype: String?, at date: Int64? = nil) -> VerifiedNotification {
         VerifiedNotification(
-            notificationID: "", type: type, subtype: subtype, signedAt: signedAt, purchase: purchase, renewal: renewal)
+            notificationID: "", type: type, subtype: subtype, signedAt: date ?? signedAt, purchase: purchase,
+            renewal: renewal)
     }
 }
 

@@ -31,13 +31,18 @@ struct StoreCall: Sendable, Equatable {
 /// The queue of requests to stores' APIs: the table `api_calls`. A request is written in the transaction that makes it
 /// necessary, and leased to one process at a time.
 enum StoreCalls {
-    /// Queues a request, due at once, unless it was queued before.
+    /// Queues a request, due at once, unless it was queued before for the same user. One for another user replaces it:
+    /// a purchase has moved.
     static func insert(_ call: StoreCall, at now: Int64, _ connection: Connection) throws {
         try connection.execute(
             """
             INSERT INTO api_calls (call_id, kind, user_id, bundle_id, environment, transaction_id, purchase, created_at,
                 ends_at, state, due_at, attempts)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting', $8, 0) ON CONFLICT (call_id) DO NOTHING
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting', $8, 0)
+            ON CONFLICT (call_id) DO UPDATE SET user_id = excluded.user_id, purchase = excluded.purchase,
+                ends_at = excluded.ends_at, state = 'waiting', due_at = excluded.due_at, attempts = 0, result = NULL,
+                settled_at = NULL
+            WHERE api_calls.user_id <> excluded.user_id
             """,
             [
                 call.id, call.kind.rawValue, call.userID.rawValue, call.bundleID.rawValue, call.environment.rawValue,
@@ -65,22 +70,23 @@ enum StoreCalls {
         }
     }
 
-    /// Records that a request is sent again later.
-    static func postpone(_ id: String, to due: Int64, _ reason: String, _ connection: Connection) throws {
+    /// Records that a request is sent again later, unless it was replaced meanwhile.
+    static func postpone(_ call: StoreCall, to due: Int64, _ reason: String, _ connection: Connection) throws {
         try connection.execute(
             """
             UPDATE api_calls SET due_at = $2, attempts = attempts + 1, result = $3
-            WHERE call_id = $1 AND state = 'waiting'
-            """, [id, due, String(reason.prefix(500))])
+            WHERE call_id = $1 AND state = 'waiting' AND user_id = $4
+            """, [call.id, due, String(reason.prefix(500)), call.userID.rawValue])
     }
 
-    /// Records the end of a request: that the store accepted it, or why it is no longer sent.
-    static func settle(_ id: String, _ result: String, at now: Int64, _ connection: Connection) throws {
+    /// Records the end of a request: that the store accepted it, or why it is no longer sent. One that was
+    /// replaced meanwhile stays.
+    static func settle(_ call: StoreCall, _ result: String, at now: Int64, _ connection: Connection) throws {
         try connection.execute(
             """
             UPDATE api_calls SET state = 'settled', attempts = attempts + 1, result = $2, settled_at = $3
-            WHERE call_id = $1 AND state = 'waiting'
-            """, [id, String(result.prefix(500)), now])
+            WHERE call_id = $1 AND state = 'waiting' AND user_id = $4
+            """, [call.id, String(result.prefix(500)), now, call.userID.rawValue])
     }
 
     /// Removes settled consumption requests. Those of account tokens stay, so that they are not sent again.

@@ -15,28 +15,32 @@ public struct OutgoingNotification: Sendable, Equatable {
     let resends: Int64
     /// The signed payload; of version 1, the JSON of the body without the app's shared secret.
     public let signedPayload: String
-    /// The body of the request, JSON. That of version 1 has the app's shared secret, so it must not be logged.
-    public let body: String
     /// Whether it is a sample, which reports nothing that happened.
     public let isSample: Bool
 
-    /// - Parameter password: the app's shared secret, for version 1; nil or empty to leave it out.
-    init(_ due: Notifications.Due, payload: String, password: String?) {
+    let version: NotificationVersion
+
+    init(_ due: Notifications.Due, payload: String) {
         let notification = due.notification
         (number, lane, type, resends) = (notification.number, due.lane, notification.type, due.resends)
-        isSample = notification.isSample
+        (isSample, version) = (notification.isSample, notification.version)
         signedPayload = payload
-        switch (notification.version, password) {
+    }
+
+    /// The body of the request, JSON. That of version 1 has the app's shared secret, so it must not be logged.
+    /// - Parameter password: the app's shared secret, for version 1; nil or empty to leave it out.
+    public func body(password: String?) -> String {
+        switch (version, password) {
         case (.two, _):
             // A JWS has no characters that JSON escapes.
-            body = "{\"signedPayload\":\"\(payload)\"}"
+            return "{\"signedPayload\":\"\(signedPayload)\"}"
         case (.one, let password?) where !password.isEmpty:
             var json = JSONBytes(capacity: 128)
             json.beginObject()
             json.member("password", password)
             json.endObject()
-            body = String(decoding: json.bytes.dropLast(), as: UTF8.self) + "," + String(payload.dropFirst())
-        case (.one, _): body = payload
+            return String(decoding: json.bytes.dropLast(), as: UTF8.self) + "," + String(signedPayload.dropFirst())
+        case (.one, _): return signedPayload
         }
     }
 }
@@ -88,23 +92,30 @@ public struct NotificationOutbox: Sendable {
         var outgoing: [OutgoingNotification] = []
         var signed: [(number: Int64, payload: String)] = []
         var seen: Set<Int64> = []
+        var failure: (any Error)?
         for due in found where seen.insert(due.lane).inserted {
             let notification = due.notification
             var payload = notification.signedPayload
             if let content = due.content {
-                let new = try await makePayload(of: content, app)
-                signed.append((notification.number, new))
-                payload = new
+                do {
+                    let new = try await makePayload(of: content, app)
+                    signed.append((notification.number, new))
+                    payload = new
+                } catch {
+                    // The others of the batch are sent. Nothing later of this lane is.
+                    failure = failure ?? error
+                    continue
+                }
             }
             guard let payload else { continue }
-            outgoing.append(
-                OutgoingNotification(due, payload: payload, password: app?.sharedSecret))
+            outgoing.append(OutgoingNotification(due, payload: payload))
         }
         if !signed.isEmpty {
             try await store.database.write { [signed] connection in
                 for (number, payload) in signed { try Notifications.keep(payload, of: number, connection) }
             }
         }
+        if outgoing.isEmpty, let failure { throw failure }
         return outgoing
     }
 

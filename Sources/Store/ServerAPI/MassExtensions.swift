@@ -34,12 +34,14 @@ extension MassExtensionRequest {
             && subscription.originalPurchaseDate <= acceptedAt
     }
 
-    /// Whether the last period of a subscription was sold in one of the request's storefronts.
-    func includesStorefront(of subscription: Subscription, _ connection: Connection) throws -> Bool {
-        guard let storefronts else { return true }
-        return try Transactions.find(subscription.transactionID, connection).map {
-            storefronts.contains($0.storefront)
-        } ?? false
+    /// Whether the last period of a subscription is a renewal or was bought before the request was accepted, and was
+    /// sold in one of its storefronts.
+    func includesPeriod(of subscription: Subscription, _ connection: Connection) throws -> Bool {
+        guard let period = try Transactions.find(subscription.transactionID, connection) else {
+            return storefronts == nil
+        }
+        return (period.isRenewal || period.purchaseDate <= acceptedAt)
+            && (storefronts?.contains(period.storefront) ?? true)
     }
 
     /// The news that the request is complete, as JSON: the member `summary` with the members of Apple's `summary`.
@@ -153,7 +155,7 @@ enum MassExtensions {
                 guard request.awaits(subscription), request.acceptedAt < (subscription.dueAt ?? .max) else {
                     return false
                 }
-                return try request.includesStorefront(of: subscription, connection)
+                return try request.includesPeriod(of: subscription, connection)
                     && !EarlyExtensions.contain(subscription.originalTransactionID, of: request, connection)
             }
             return found.map { PendingExtension(subscription: subscription, request: $0) }

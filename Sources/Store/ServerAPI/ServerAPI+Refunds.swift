@@ -27,11 +27,8 @@ extension ServerAPI {
         json.member("hasMore", rows.count > Self.page)
         json.member(
             "revision",
-            shown.last.map {
-                PageRevision(order: $0.revokedAt ?? 0, transactionID: $0.transactionID.rawValue)
-                    .text(for: list, secret: secret)
-            } ?? asked ?? Self.noRevision)
-        try writeSigned(shown, customer.appTransactionID, to: &json)
+            shown.last?.place.text(for: list, secret: secret) ?? asked ?? Self.noRevision)
+        try writeSigned(shown.map(\.transaction), customer.appTransactionID, to: &json)
         json.endObject()
         return json.bytes
     }

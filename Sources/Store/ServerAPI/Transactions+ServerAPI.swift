@@ -2,30 +2,38 @@ import Database
 import StoreWire
 
 extension Transactions {
-    /// The account's refunded purchases in an app after a place, without those that a family shared.
-    private static let refundedText = """
-        SELECT \(Transaction.columns) FROM transactions
-        WHERE account_id = $1 AND bundle_id = $2 AND revoked_at IS NOT NULL AND (revoked_at, transaction_id) > ($3, $4)
-            AND shared_from IS NULL
-        """
+    /// The account's refunded purchases in an app, without those that a family shared.
+    private static let areRefunded =
+        "account_id = $1 AND bundle_id = $2 AND revoked_at IS NOT NULL AND shared_from IS NULL"
 
-    /// An account's refunded purchases in an app after a revision, in the order of the refunds.
+    /// An account's refunded purchases in an app after a place, each with its own place, in the order in which the
+    /// store recorded the refunds (``HistoryEnds``). That is the order of their dates, unless the clock was set back or
+    /// a decision was recorded late; a caller who keeps a place misses nothing then.
     static func refunded(
         of accountID: AccountID, in bundleID: BundleID, after: PageRevision?, limit: Int, _ connection: Connection
-    ) throws -> [Transaction] {
+    ) throws -> [(place: PageRevision, transaction: Transaction)] {
         try connection.query(
-            "\(refundedText) ORDER BY revoked_at, transaction_id LIMIT $5",
-            [accountID.rawValue, bundleID.rawValue, after?.order ?? -1, after?.transactionID ?? 0, limit]
-        ).map { try Transaction($0) }
+            """
+            SELECT \(Transaction.columns), COALESCE(changed, transaction_id) AS number FROM transactions
+            WHERE \(areRefunded) AND (COALESCE(changed, transaction_id), transaction_id) > ($3, $4)
+            ORDER BY number, transaction_id LIMIT $5
+            """, [accountID.rawValue, bundleID.rawValue, after?.order ?? -1, after?.transactionID ?? 0, limit]
+        ).map { row in
+            let transaction = try Transaction(row)
+            let number = try row.int64(Transaction.columnCount)
+            return (PageRevision(order: number, transactionID: transaction.transactionID.rawValue), transaction)
+        }
     }
 
-    /// An account's last refunded purchases in an app, in the order of the refunds.
+    /// An account's last refunded purchases in an app, in the order of the refunds' dates.
     static func lastRefunded(
         of accountID: AccountID, in bundleID: BundleID, limit: Int, _ connection: Connection
     ) throws -> [Transaction] {
         try connection.query(
-            "\(refundedText) ORDER BY revoked_at DESC, transaction_id DESC LIMIT $5",
-            [accountID.rawValue, bundleID.rawValue, Int64(-1), Int64(0), limit]
+            """
+            SELECT \(Transaction.columns) FROM transactions WHERE \(areRefunded)
+            ORDER BY revoked_at DESC, transaction_id DESC LIMIT $3
+            """, [accountID.rawValue, bundleID.rawValue, limit]
         ).map { try Transaction($0) }.reversed()
     }
 

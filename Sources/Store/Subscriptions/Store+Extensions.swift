@@ -245,7 +245,7 @@ extension Store {
         var due: [Int64] = []
         for original in originals {
             guard let subscription = try Subscriptions.find(original, connection), request.awaits(subscription),
-                try request.includesStorefront(of: subscription, connection),
+                try request.includesPeriod(of: subscription, connection),
                 try !EarlyExtensions.contain(original, of: request, connection)
             else { continue }
             if let date = try extend(subscription, for: request, policy, recorder, connection) {

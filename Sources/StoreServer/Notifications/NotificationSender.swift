@@ -93,9 +93,10 @@ actor NotificationSender: Service {
             nextPruning = .now + Self.pauseBetweenPrunings
             group.addTask { await self.prune() }
         }
-        let targets = outboxes.flatMap { outbox in outbox.receivers.map { (outbox, $0.key, $0.value) } }
+        let targets = outboxes.flatMap { outbox in outbox.receivers.keys.map { (outbox, $0) } }
+        forget(besides: Set(targets.map { App(environment: $0.0.store.environment, bundleID: $0.1) }))
         let places = max(1, min(Self.placesOfApp, Self.places / max(targets.count, 1)))
-        for (outbox, bundleID, receiver) in targets {
+        for (outbox, bundleID) in targets {
             let app = App(environment: outbox.store.environment, bundleID: bundleID)
             if let end = pauses[app] {
                 guard .now >= end else { continue }
@@ -103,12 +104,22 @@ actor NotificationSender: Service {
             }
             do {
                 while let notification = try await next(of: app, outbox, places: places) {
-                    group.addTask { await self.attend(to: notification, of: app, outbox, receiver) }
+                    group.addTask { await self.attend(to: notification, of: app, outbox) }
                 }
             } catch {
                 pauses[app] = ContinuousClock.now + Self.pauseAfterFailure
                 report(error, of: app)
             }
+        }
+    }
+
+    /// Forgets what was read of apps that have no receiver any more. It waits in the outbox.
+    private func forget(besides known: Set<App>) {
+        for app in work.keys where !known.contains(app) {
+            guard var left = work[app] else { continue }
+            for notification in left.ready { left.lanes.remove(notification.lane) }
+            left.ready = []
+            work[app] = left.running == 0 ? nil : left
         }
     }
 
@@ -140,14 +151,18 @@ actor NotificationSender: Service {
         }
     }
 
-    /// Makes one attempt, records it, and makes room for another.
+    /// Makes one attempt, records it, and makes room for another. Receiver and shared secret are those of this moment;
+    /// without a receiver the notification stays in the outbox.
     private func attend(
-        to notification: OutgoingNotification, of app: App, _ outbox: NotificationOutbox,
-        _ receiver: NotificationReceiver
+        to notification: OutgoingNotification, of app: App, _ outbox: NotificationOutbox
     ) async {
-        let date = outbox.store.clock.milliseconds
-        if let result = await post.send(body: notification.body, to: receiver) {
-            await record(SendAttempt(date: date, result: result), of: notification, app, outbox)
+        let apps = outbox.store.apps
+        if let receiver = apps.notificationReceiver(of: app.bundleID, in: app.environment) {
+            let date = outbox.store.clock.milliseconds
+            let body = notification.body(password: apps[app.bundleID]?.sharedSecret)
+            if let result = await post.send(body: body, to: receiver) {
+                await record(SendAttempt(date: date, result: result), of: notification, app, outbox)
+            }
         }
         work[app]?.lanes.remove(notification.lane)
         work[app]?.running -= 1
