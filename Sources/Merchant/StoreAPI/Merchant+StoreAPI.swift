@@ -34,8 +34,8 @@ extension Merchant {
         }
     }
 
-    /// The policy for evidence that a user only named. Identifiers can be guessed, so one takes no purchase from another
-    /// user, and none that names a user who is not known here.
+    /// The policy for evidence that a user only named. Identifiers can be guessed, so one takes no purchase from
+    /// another user, and none that names a user who is not known here.
     /// - Throws: ``MerchantError`` `already_redeemed`; ``DatabaseError``.
     private func policyForIdentifier(of evidence: VerifiedEvidence, _ user: UserID) async throws -> MerchantPolicy {
         let others = evidence.purchases.filter { !$0.names(user) }

@@ -16,7 +16,8 @@ extension Merchant {
     /// Asks the store about subscriptions that are due (``Subscription/askAfter``), one after the other, and applies
     /// the answers as notifications. Several processes may do so at once: each subscription is taken by one.
     ///
-    /// An app's host that is unavailable is not asked again in the round. An answer that is not genuine changes nothing.
+    /// An app's host that is unavailable is not asked again in the round. An answer that is not genuine changes
+    /// nothing.
     /// - Parameter limit: the most subscriptions, 1 to ``sweepRound``.
     /// - Throws: ``MerchantError`` `no_store_key` without a client of the API; ``DatabaseError``, `CancellationError`.
     @discardableResult
