@@ -6,6 +6,18 @@ import Testing
 @testable import Console
 
 @Suite(.timeLimit(.minutes(1))) struct ConsoleSecurityTests {
+    /// Numbers in addresses come from anybody who makes a link.
+    @Test func aPageBeyondAllRowsIsEmpty() async throws {
+        try await RunningConsole.with { console async throws in
+            let browser = console.browser()
+            for query in ["products?app=com.example.monkeys&from=", "subscriptions?codes=", "api-keys?keys="] {
+                for number in ["\(Int.max)", "\(Int.min)", "99999999999999999999", "-1"] {
+                    #expect(try await browser.get("/sandbox/\(query)\(number)").status == 200, "\(query)\(number)")
+                }
+            }
+        }
+    }
+
     @Test func onlyNamesOfThisMachineGetIn() async throws {
         try await RunningConsole.with { console in
             let browser = console.browser()

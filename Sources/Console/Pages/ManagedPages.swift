@@ -264,7 +264,7 @@ enum ManagedPages {
             ],
             nothing: "Create the first product below, or:",
             command: "cornerstore product create consumable \(app.bundleId.shellWord).coins --price 0.99")
-        let from = max(0, request.filter("from").flatMap { Int($0) } ?? 0)
+        let from = request.offset("from")
         let path = "managed/\(app.bundleId.percentEncoded)"
         for product in products.dropFirst(from).prefix(50) {
             let sold = [product.inSandbox ? "sandbox" : nil, product.inProduction ? "production" : nil].compactMap {

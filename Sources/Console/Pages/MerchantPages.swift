@@ -195,7 +195,7 @@ enum MerchantPages {
     private static func products(_ request: PageRequest) async throws -> ConsoleSection {
         let list: ProductList = try await request.api.ask(MerchantRoute.adminProducts)
         let products = list.products.filter { request.app == nil || $0.bundleID.rawValue == request.app }
-        let from = max(0, request.filter("from").flatMap { Int($0) } ?? 0)
+        let from = request.offset("from")
         var section = ConsoleSection("products", "Products", isLive: true)
         var table = ConsoleTable(
             "What the merchant gives",

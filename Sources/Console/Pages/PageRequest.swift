@@ -31,6 +31,9 @@ struct PageRequest: Sendable {
         query[name]?.trimmingCharacters(in: .whitespacesAndNewlines).prefix(200).nonEmpty
     }
 
+    /// The number of rows before a page of a list: a filter's number, 0 to a million.
+    func offset(_ name: String) -> Int { filter(name).flatMap { Int($0) }.map { min(max(0, $0), 1_000_000) } ?? 0 }
+
     /// The address of a page of this environment, with the app's filter.
     /// - Parameter path: percent-encoded, without the environment.
     func link(_ path: String, _ pairs: [(String, String?)] = [], keepsApp: Bool = true) -> String {

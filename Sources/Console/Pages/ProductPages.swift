@@ -25,7 +25,7 @@ enum ProductPages {
         let state: ControlAPI.CatalogState = try await request.api.ask(.catalog)
         page.sections.append(catalog(request, state))
         let storefront = request.filter("storefront")?.uppercased()
-        let from = max(0, request.filter("from").flatMap { Int($0) } ?? 0)
+        let from = request.offset("from")
         let apps = request.apps.filter { request.app == nil ? $0.isInCatalog : $0.bundleId == request.app }
         for app in apps.prefix(request.app == nil ? 10 : 1) {
             let detail: ControlAPI.CatalogApp = try await request.api.ask(.app(bundle: app.bundleId))

@@ -307,7 +307,7 @@ enum SubscriptionPages {
     ) async throws -> ConsoleSection {
         let all: [ControlAPI.Code] = try await request.api.ask(.codes(request.environment))
         let found = all.filter { request.app == nil || $0.bundleId == request.app }
-        let from = max(0, request.filter("codes").flatMap { Int($0) } ?? 0)
+        let from = request.offset("codes")
         var section = ConsoleSection(
             "codes", "Codes", text: "A code gives a product once, without charge.", isLive: from == 0)
         var table = ConsoleTable(
