@@ -93,7 +93,7 @@ private final class UnsteadyReceiver: Sendable {
 /// Notifications to a server that fails at random. `make soak` sends 10,000.
 @Suite("A receiver that fails at random", .timeLimit(.minutes(1))) struct FailingReceiverTests {
     private static let wanted =
-        ProcessInfo.processInfo.environment["CORNERSTORE_TEST_NOTIFICATIONS"].flatMap(Int.init) ?? 200
+        ProcessInfo.processInfo.environment["CORNERSTORE_TEST_NOTIFICATIONS"].flatMap(Int.init) ?? 100
     /// Each part has a store of its own.
     private static let parts = max(1, wanted / 1_000)
 

@@ -309,23 +309,23 @@ import Testing
         }
     }
 
-    /// The store settles five hundred at once; what is due earlier comes first, whoever has it.
-    @Test(arguments: Backend.available) func thousandsAreSettledInTheOrderOfTheirDates(_ backend: Backend) async throws
-    {
+    /// The store settles many at once, here fifty; what is due earlier comes first, whoever has it.
+    @Test(arguments: Backend.available) func manyAreSettledInTheOrderOfTheirDates(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
-            for number in 0..<300 {
+            for number in 0..<30 {
                 let account = try await test.account("ape-\(number)@example.com")
                 for product in ["club.weekly", "gym.monthly"] as [ProductID] {
                     try await test.buy(product, by: account)
                     test.clock.milliseconds += 1000
                 }
             }
-            try await test.store.changeClock { try $0.advance(by: 40 * Self.day) }
+            test.clock.milliseconds += 40 * Self.day
+            while try await test.store.settleOneTurn(limit: 50) {}
             let dates = try await test.database.read {
                 try $0.query("SELECT date FROM subscription_news WHERE type = 'DID_RENEW' ORDER BY number", [])
                     .map { try $0.int64(0) }
             }
-            #expect(dates.count > 600 && dates == dates.sorted())
+            #expect(dates.count == 30 * (5 + 1) && dates == dates.sorted())
         }
     }
 
