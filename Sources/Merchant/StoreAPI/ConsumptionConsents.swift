@@ -4,7 +4,7 @@ import StoreWire
 
 /// The users' consent to send consumption information to the store: the table `consumption_consents`.
 enum ConsumptionConsents {
-    /// The latest statement of a user; nil when there is none.
+    /// The consent that a user last gave or withdrew; nil for a user who has done neither.
     static func find(_ user: UserID, _ connection: Connection) throws -> ConsumptionConsent? {
         try connection.queryOne(
             "SELECT is_given, changed_at FROM consumption_consents WHERE user_id = $1", [user.rawValue]

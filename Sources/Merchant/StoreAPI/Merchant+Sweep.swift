@@ -82,7 +82,7 @@ extension Merchant {
     }
 
     /// Asks about one subscription, and applies the answer.
-    /// - Returns: whether the answer changed what is known of the subscription.
+    /// - Returns: whether the answer changed the subscription in the books.
     private func ask(_ storeAPI: any StoreAPI, about key: String) async throws -> Bool {
         guard let (environment, app, original) = RedemptionKey.subscription(named: key), verifier.takes(app) else {
             throw StoreAPIError(.noKey, "the app is not this merchant's")

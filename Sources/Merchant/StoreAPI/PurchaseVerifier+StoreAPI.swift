@@ -10,7 +10,7 @@ struct SubscriptionStatus: Sendable, Equatable {
     /// The newest transaction.
     let purchase: VerifiedPurchase
     let renewal: VerifiedNotification.Renewal?
-    /// The time at which the store signed the renewal information, or the transaction when there is none.
+    /// The time at which the store signed the renewal information; without renewal information, the transaction.
     let signedAt: Int64
 
     /// The notification that would have reported this state, so that both have the same effect. It has no identifier.

@@ -9,7 +9,7 @@ import Synchronization
 /// Sends requests to the App Store Server API of Apple's hosts or of a Cornerstore, each with a token of its own.
 /// Tokens are never logged.
 public final class StoreAPIClient: StoreAPI {
-    /// Returns the access to an app's API; nil when there is none.
+    /// Returns the access to an app's API; nil for an app without a key.
     public typealias Provider = @Sendable (BundleID) async -> StoreAPIAccess?
 
     /// The largest answer, in bytes, as in Apple's libraries.
@@ -101,7 +101,7 @@ public final class StoreAPIClient: StoreAPI {
         }
     }
 
-    /// Logs a failure that the operator should know of. An unknown transaction is none.
+    /// Logs a failure that the operator should know of. It does not log an unknown transaction.
     private func report(_ error: StoreAPIError, _ key: StoreAPIKey, _ environment: StoreEnvironment) {
         let metadata: Logger.Metadata = [
             "key": .string(key.keyID), "app": .string(key.bundleID.rawValue),

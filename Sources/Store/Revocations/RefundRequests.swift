@@ -45,7 +45,7 @@ enum RefundRequests {
     }
 
     /// The first request that waits and whose deadline is over at a date, of an account and of those that share
-    /// subscriptions with it; nil when there is none.
+    /// subscriptions with it; nil when no request waits so long.
     static func due(
         at date: Int64, concerning accountID: AccountID, _ connection: Connection
     ) throws -> RefundRequest? {
