@@ -101,6 +101,8 @@ import Testing
             // At once, whether or not the notification has arrived.
             #expect(try await Self.club(merchant, .sandbox)?.state == .expired)
             #expect(try await Self.club(merchant, .production)?.state == .active)
+            let shown = await store.run("merchant user ann")
+            #expect(shown.output.contains("expired") && shown.output.contains("active"), "\(shown)")
             #expect(try await Self.notification("EXPIRED", merchant).outcome == .applied)
             let last = try await Self.club(merchant, .sandbox)
             #expect(last?.state == .expired && last?.willRenew == false)
