@@ -26,8 +26,10 @@ public final class Merchant: Sendable {
     package let onStep: (@Sendable (MerchantStep) -> Void)?
 
     let database: Database
-    /// Milliseconds since 1970.
+    /// The machine's time in milliseconds since 1970.
     let now: @Sendable () -> Int64
+    /// The time of an environment's store in milliseconds since 1970; nil when it is the machine's.
+    let storeClock: (@Sendable (StoreEnvironment) -> Int64)?
     let makeID: @Sendable () -> UUID
     let catalog = Mutex<LoadedCatalog?>(nil)
     /// Users whose account tokens this process has registered.
@@ -36,30 +38,34 @@ public final class Merchant: Sendable {
     /// Creates a merchant.
     /// - Parameters:
     ///   - database: a database that was opened with ``MerchantSchema/migrations``.
-    ///   - now: returns the time in milliseconds since 1970.
+    ///   - now: returns the machine's time in milliseconds since 1970.
+    ///   - storeClock: returns the time of an environment's store in milliseconds since 1970. It decides what is
+    ///     active, expired or over. Nil for stores whose clock is the machine's.
     ///   - makeID: returns a new UUID for each call.
     ///   - storeAPI: the client of the stores' API; nil for none.
     public convenience init(
         database: Database, blobs: any BlobStore, verifier: PurchaseVerifier, policy: MerchantPolicy,
-        now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
-        storeAPI: (any StoreAPI)? = nil
+        now: @escaping @Sendable () -> Int64, storeClock: (@Sendable (StoreEnvironment) -> Int64)? = nil,
+        makeID: @escaping @Sendable () -> UUID, storeAPI: (any StoreAPI)? = nil
     ) {
         self.init(
-            database: database, blobs: blobs, verifier: verifier, policy: policy, now: now, makeID: makeID,
-            storeAPI: storeAPI, onStep: nil)
+            database: database, blobs: blobs, verifier: verifier, policy: policy, now: now,
+            storeClock: storeClock, makeID: makeID, storeAPI: storeAPI, onStep: nil)
     }
 
     /// Creates a merchant that calls `onStep` at each step.
     package init(
         database: Database, blobs: any BlobStore, verifier: PurchaseVerifier, policy: MerchantPolicy,
-        now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
-        storeAPI: (any StoreAPI)? = nil, onStep: (@Sendable (MerchantStep) -> Void)?
+        now: @escaping @Sendable () -> Int64, storeClock: (@Sendable (StoreEnvironment) -> Int64)? = nil,
+        makeID: @escaping @Sendable () -> UUID, storeAPI: (any StoreAPI)? = nil,
+        onStep: (@Sendable (MerchantStep) -> Void)?
     ) {
         self.database = database
         self.blobs = blobs
         self.verifier = verifier
         self.policy = policy
         self.now = now
+        self.storeClock = storeClock
         self.makeID = makeID
         self.storeAPI = storeAPI
         self.onStep = onStep
@@ -87,8 +93,8 @@ public final class Merchant: Sendable {
     /// - Throws: ``MerchantError`` `invalid_request`, `name_not_normalized`.
     public func entitlements(of user: UserID) async throws -> EntitlementList {
         try Self.checkName(user.rawValue)
-        let now = self.now()
-        return EntitlementList(entitlements: try await database.read { try Rights.all(of: user, at: now, $0) })
+        let times = self.times
+        return EntitlementList(entitlements: try await database.read { try Rights.all(of: user, at: times, $0) })
     }
 
     /// Returns a user's balances, entitlements and flags. Credits that have expired are removed from the ledger first.
@@ -106,15 +112,16 @@ public final class Merchant: Sendable {
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func readReport(of user: UserID) async throws -> UserReport {
         try Self.checkName(user.rawValue)
-        let now = self.now()
+        let times = self.times
         return try await database.read { connection in
-            let balances = try Ledger.balances(of: user, at: now, connection).balances.map { balance in
-                let ended = try Lots.ended(user, balance.account, at: now, connection).reduce(0) { $0 + $1.remaining }
+            let balances = try Ledger.balances(of: user, at: times, connection).balances.map { balance in
+                let ended = try Lots.ended(user, balance.account, at: times[balance.environment], connection)
+                    .reduce(0) { $0 + $1.remaining }
                 return Balance(
                     currency: balance.currency, amount: balance.amount - ended, environment: balance.environment)
             }.inOrder
             return UserReport(
-                userID: user, balances: balances, entitlements: try Rights.all(of: user, at: now, connection),
+                userID: user, balances: balances, entitlements: try Rights.all(of: user, at: times, connection),
                 flags: try UserFlags.all(of: user, connection))
         }
     }

@@ -10,6 +10,8 @@ import TestSupport
 struct RunningStore: Sendable {
     let directory: TemporaryDirectory
     let addresses: Addresses
+    /// What runs.
+    let application: StoreAndMerchant
 
     /// Runs a command against it.
     func run(_ line: String...) async -> (status: Int32, output: String, errors: String) {
@@ -30,8 +32,10 @@ struct RunningStore: Sendable {
     /// - Parameters:
     ///   - yaml: a catalog in our own format; nil for ``catalog``.
     ///   - files: the files beside the catalog, by name.
+    ///   - merchant: the settings of the merchant beside it; nil for none.
     static func with(
-        yaml: String? = nil, files: [String: Data] = [:], _ body: @Sendable (RunningStore) async throws -> Void
+        yaml: String? = nil, files: [String: Data] = [:], merchant: MerchantSettings? = nil,
+        _ body: @Sendable (RunningStore) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.with { directory in
             for (name, bytes) in files { try bytes.write(to: directory.url.appendingPathComponent(name)) }
@@ -46,7 +50,7 @@ struct RunningStore: Sendable {
             // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
             configuration.passwordCost = PasswordCost(rounds: 16)
             let application = try await StoreAndMerchant.open(
-                configuration, merchant: nil, now: { Date() }, logger: ServeAction.logger(.critical))
+                configuration, merchant: merchant, now: { Date() }, logger: ServeAction.logger(.critical))
             let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
             let group = ServiceGroup(
                 configuration: .init(
@@ -59,7 +63,8 @@ struct RunningStore: Sendable {
                 }
                 for await addresses in ready {
                     do {
-                        try await body(RunningStore(directory: directory, addresses: addresses))
+                        try await body(
+                            RunningStore(directory: directory, addresses: addresses, application: application))
                     } catch {
                         await group.triggerGracefulShutdown()
                         throw error

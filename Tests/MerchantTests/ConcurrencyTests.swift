@@ -175,12 +175,12 @@ import Testing
                     let settlement = Settlement()
                     let revocation = Revocation(
                         purchase: day, kind: .consumable, key: RedemptionKey(day, kind: .consumable), signedAt: now,
-                        policy: policy, now: now, events: EventWriter(policy, id: UUID(), now: now),
+                        policy: policy, times: BookTimes(now), events: EventWriter(policy, id: UUID(), now: now),
                         settlement: settlement, connection: connection)
                     if state == .revoked { try revocation.revoke() } else { try revocation.reinstate() }
                     // The account is about to be changed, and no right was.
                     settlement.post("ann", "gems") {
-                        let rights = try Rights.all(of: "ann", at: now, connection)
+                        let rights = try Rights.all(of: "ann", at: BookTimes(now), connection)
                         #expect(rights.first { $0.entitlement == "boost" }?.state == before, "\(type)")
                         #expect(try Ledger.standing(of: "ann", "gems", connection)?.posting.balance != gems)
                     }

@@ -80,6 +80,7 @@ struct MerchantCommand: AsyncParsableCommand {
             }
             return try await place.withMerchant(
                 sendsWebhooks: options.sendsWebhooks, joinsEnvironments: try options.joinsEnvironments(),
+                storeClock: await MerchantCommand.storeClock(beside: place.folder),
                 logger: ServeAction.logger(.error), body)
         }
     }

@@ -7,10 +7,12 @@ import NIOCore
 import ServiceLifecycle
 import Store
 import StoreServer
+import StoreWire
 import UnixSignals
 
-/// A store and an optional merchant in one process. Both start or neither does, and they stop together. They share
-/// nothing else: the merchant trusts the store's roots, like every other merchant.
+/// A store and an optional merchant in one process. Both start or neither does, and they stop together. The merchant's
+/// books follow the clocks of the two stores. They share nothing else: the merchant trusts the store's roots, like
+/// every other merchant.
 struct StoreAndMerchant: Sendable {
     let store: StoreApplication
     /// The merchant; nil for a store without a merchant.
@@ -22,7 +24,7 @@ struct StoreAndMerchant: Sendable {
     /// Opens the store, and then the merchant, which reads the store's roots.
     /// - Parameter now: the machine's clock.
     /// - Throws: the errors of ``StoreApplication/open(_:now:logger:)`` and
-    ///   ``MerchantApplication/open(_:now:logger:)``, and ``CommandError``.
+    ///   ``MerchantApplication/open(_:now:storeClock:logger:)``, and ``CommandError``.
     static func open(
         _ configuration: StoreServerConfiguration, merchant settings: MerchantSettings?,
         now: @escaping @Sendable () -> Date, logger: Logger
@@ -36,7 +38,10 @@ struct StoreAndMerchant: Sendable {
         }
         do {
             let merchant = try await MerchantApplication.open(
-                try settings.configuration(beside: configuration, apps: apps), now: now, logger: logger)
+                try settings.configuration(beside: configuration, apps: apps), now: now,
+                storeClock: { [production = store.production.clock, sandbox = store.sandbox.clock] environment in
+                    (environment == .sandbox ? sandbox : production).milliseconds
+                }, logger: logger)
             do {
                 // The merchant also accepts apps that are added to a catalog file, or registered, later.
                 store.catalog.listen { [verifier = merchant.merchant.verifier] catalog in

@@ -9,6 +9,7 @@ import StoreWire
 /// ``ConflictPolicy/family(members:)``, as many users may download as may have the purchase.
 struct EvidenceDownloads {
     let policy: MerchantPolicy
+    /// The machine's time.
     let now: Int64
     let connection: Connection
 

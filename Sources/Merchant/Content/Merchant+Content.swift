@@ -40,11 +40,11 @@ extension Merchant {
     /// - Throws: ``MerchantError`` `unknown_content`, `not_entitled`.
     public func content(_ item: ContentItemID, for user: UserID) async throws -> ContentVersion {
         try Self.checkName(user.rawValue)
-        let now = self.now()
+        let times = self.times
         let (version, isEntitled) = try await database.read { connection in
             (
                 try Self.newestVersion(of: item, connection),
-                try Rights.has(.content(item), user, at: now, connection)
+                try Rights.has(.content(item), user, at: times, connection)
             )
         }
         // A user who is not entitled does not learn whether the item exists.
@@ -65,8 +65,8 @@ extension Merchant {
     ) async throws -> ContentVersion {
         try Self.checkName(user.rawValue)
         let verified = try await verifier.verify(evidence)
-        let now = self.now()
-        let plans = try await plans(verified.purchases, at: now).compactMap { item -> RedemptionPlan? in
+        let times = self.times
+        let plans = try await plans(verified.purchases, at: times).compactMap { item -> RedemptionPlan? in
             if case .plan(let plan) = item { plan } else { nil }
         }.filter { $0.product.grants.contains(.content(item)) }
         guard !plans.isEmpty else { throw MerchantError(.notEntitled) }
@@ -75,7 +75,7 @@ extension Merchant {
             (
                 try Self.newestVersion(of: item, connection),
                 // A user may show evidence of an older period of a subscription that is still active.
-                try Rights.has(.content(item), user, at: now, connection)
+                try Rights.has(.content(item), user, at: times, connection)
             )
         }
         if isEntitled {
@@ -84,11 +84,11 @@ extension Merchant {
         }
         // One transaction decides and counts, so that of two simultaneous users only one is the first.
         let obstacle = try await database.write { connection -> MerchantErrorCode? in
-            let downloads = EvidenceDownloads(policy: policy, now: now, connection: connection)
+            let downloads = EvidenceDownloads(policy: policy, now: times.machine, connection: connection)
             var obstacle: MerchantErrorCode?
             for var plan in plans {
                 try plan.recall(connection)
-                obstacle = try Self.obstacle(plan, user, policy, at: now, connection)
+                obstacle = try Self.obstacle(plan, user, policy, at: times, connection)
                 if obstacle == nil, version != nil { obstacle = try downloads.count(plan, user) }
                 if obstacle == nil { break }
             }
@@ -132,9 +132,10 @@ extension Merchant {
 
     /// The reason why a purchase does not grant its product to a user now; nil when it does or would when redeemed.
     private static func obstacle(
-        _ plan: RedemptionPlan, _ user: UserID, _ policy: MerchantPolicy, at now: Int64, _ connection: Connection
+        _ plan: RedemptionPlan, _ user: UserID, _ policy: MerchantPolicy, at times: BookTimes, _ connection: Connection
     ) throws -> MerchantErrorCode? {
         var plan = plan
+        let now = times[plan.purchase.environment]
         var subscription: SubscriptionRow?
         if plan.product.kind == .autoRenewableSubscription {
             let key = RedemptionKey.subscription(plan.purchase)

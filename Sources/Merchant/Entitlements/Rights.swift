@@ -166,7 +166,7 @@ enum Rights {
     }
 
     /// Returns every right that a user has or had, at most 10,000.
-    static func all(of user: UserID, at now: Int64, _ connection: Connection) throws -> [Entitlement] {
+    static func all(of user: UserID, at times: BookTimes, _ connection: Connection) throws -> [Entitlement] {
         try connection.query(
             """
             SELECT kind, name, entitlements.product_id, entitlements.expires_at, entitlements.grace_until, revoked_at,
@@ -179,28 +179,30 @@ enum Rights {
             let isEntitlement = try row.string(0) == "entitlement"
             let name = try row.string(1)
             let (expiresAt, graceUntil) = (try row.optionalInt64(3), try row.optionalInt64(4))
+            let environment = RedemptionKey.environment(of: try row.string(8))
             return Entitlement(
                 entitlement: isEntitlement ? EntitlementID(name) : nil,
                 content: isEntitlement ? nil : ContentItemID(name), productID: ProductID(try row.string(2)),
                 state: Right.state(
-                    expiresAt: expiresAt, graceUntil: graceUntil, revokedAt: try row.optionalInt64(5), at: now),
+                    expiresAt: expiresAt, graceUntil: graceUntil, revokedAt: try row.optionalInt64(5),
+                    at: times[environment]),
                 expiresAt: expiresAt, graceUntil: graceUntil, willRenew: try row.optionalBool(6),
                 renewsAs: try row.optionalString(7).map { ProductID($0) },
-                environment: RedemptionKey.environment(of: try row.string(8)))
+                environment: environment)
         }
     }
 
     /// Whether a user may use a right now.
-    static func has(_ right: Right, _ user: UserID, at now: Int64, _ connection: Connection) throws -> Bool {
+    static func has(_ right: Right, _ user: UserID, at times: BookTimes, _ connection: Connection) throws -> Bool {
         try connection.query(
             """
-            SELECT expires_at, grace_until, revoked_at FROM entitlements
+            SELECT expires_at, grace_until, revoked_at, source FROM entitlements
             WHERE user_id = $1 AND kind = $2 AND name = $3
             """, [user.rawValue, right.kind, right.name]
         ).contains { row in
             let state = Right.state(
                 expiresAt: try row.optionalInt64(0), graceUntil: try row.optionalInt64(1),
-                revokedAt: try row.optionalInt64(2), at: now)
+                revokedAt: try row.optionalInt64(2), at: times[key: try row.string(3)])
             return state == .active || state == .grace
         }
     }

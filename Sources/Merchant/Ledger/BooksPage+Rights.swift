@@ -19,14 +19,14 @@ extension BooksPage {
     /// with a lifetime ends at the time that follows from its purchases.
     /// - Returns: the findings, and the key after which the next page begins; nil after the last page.
     static func proveRights(
-        after last: RightKey, limit: Int, at now: Int64, _ connection: Connection
+        after last: RightKey, limit: Int, at times: BookTimes, _ connection: Connection
     ) throws -> (findings: [String], last: RightKey?) {
         let rows = try Rights.page(after: last, limit: limit, connection)
         var findings: [String] = []
         var chains: Set<TimedRight.Chain> = []
         for right in rows {
             if right.lifetime != nil { chains.insert(right.chain) }
-            if try !right.isGranted(at: now, connection) {
+            if try !right.isGranted(at: times[key: right.source], connection) {
                 findings.append(
                     "\(right.chain.user)/\(right.chain.name): no redeemed purchase grants it (\(right.source))")
             }

@@ -28,7 +28,7 @@ extension Ledger {
         """
 
     /// Returns all balances of a user, at most 1,000, and whether expired credits have to be removed.
-    static func balances(of user: UserID, at now: Int64, _ connection: Connection) throws
+    static func balances(of user: UserID, at times: BookTimes, _ connection: Connection) throws
         -> (balances: [Balance], isDue: Bool)
     {
         var isDue = false
@@ -37,10 +37,10 @@ extension Ledger {
         var row = try connection.queryOne(lastText, [user.rawValue])
         while let found = row {
             let standing = try Standing(found)
-            if standing.isDue(at: now) { isDue = true }
             let currency = try found.string(3)
-            balances.append(
-                CreditAccount(named: CurrencyID(currency)).balance(of: standing.posting.balance))
+            let account = CreditAccount(named: CurrencyID(currency))
+            if standing.isDue(at: times[account.environment]) { isDue = true }
+            balances.append(account.balance(of: standing.posting.balance))
             row =
                 balances.count < 1_000
                 ? try connection.queryOne(lastBeforeText, [user.rawValue, currency]) : nil

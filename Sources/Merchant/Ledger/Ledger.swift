@@ -7,7 +7,8 @@ import StoreWire
 /// expired and merchant.
 ///
 /// An entry moves credits between a user's account and a counter-account. One row holds both postings, which sum to
-/// zero. Each entry records the account's balance after it, so that the next entry needs only the newest one.
+/// zero. Each entry records the account's balance after it, so that the next entry needs only the newest one. Entries
+/// and expiry dates have the time of the account (``BookTimes``).
 enum Ledger {
     /// The state of an account after an entry.
     struct Posting: Sendable, Equatable {

@@ -78,12 +78,16 @@ enum Lots {
 
     /// Returns the accounts of lots that have expired and were not removed yet, those that expired first before the
     /// others. An account is returned once for each lot.
-    static func due(at now: Int64, limit: Int, _ connection: Connection) throws -> [(
+    static func due(at times: BookTimes, limit: Int, _ connection: Connection) throws -> [(
         user: UserID, currency: CurrencyID
     )] {
         try connection.query(
-            "SELECT user_id, currency FROM credit_lots WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2",
-            [now, limit]
+            """
+            SELECT user_id, currency FROM credit_lots WHERE expires_at <= $1 AND expires_at <=
+                CASE substr(currency, 1, 8) WHEN '\(CreditAccount.sandboxPrefix)' THEN CAST($3 AS BIGINT)
+                    ELSE CAST($2 AS BIGINT) END
+            ORDER BY expires_at LIMIT $4
+            """, [times.latest, times.production, times.sandbox, limit]
         ).map { (UserID(try $0.string(0)), CurrencyID(try $0.string(1))) }
     }
 

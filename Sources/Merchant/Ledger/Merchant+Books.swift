@@ -69,10 +69,10 @@ extension Merchant {
     private func proveRights(_ pageSize: Int) async throws -> [String] {
         var findings: [String] = []
         var last: BooksPage.RightKey? = .first
-        let now = now()
+        let times = self.times
         while let after = last, findings.count < 100 {
             let page = try await database.read { connection in
-                try BooksPage.proveRights(after: after, limit: pageSize, at: now, connection)
+                try BooksPage.proveRights(after: after, limit: pageSize, at: times, connection)
             }
             findings += page.findings
             last = page.last

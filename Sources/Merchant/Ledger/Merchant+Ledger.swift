@@ -14,13 +14,13 @@ extension Merchant {
     /// Returns a user's balances in both environments, production first.
     func allBalances(of user: UserID) async throws -> [Balance] {
         try Self.checkName(user.rawValue)
-        let now = self.now()
-        let read = try await database.read { try Ledger.balances(of: user, at: now, $0) }
+        let times = self.times
+        let read = try await database.read { try Ledger.balances(of: user, at: times, $0) }
         guard read.isDue else { return read.balances.inOrder }
-        let writer = EventWriter(policy, id: makeID(), now: now)
+        let writer = EventWriter(policy, id: makeID(), now: times.machine)
         return try await commit(.posting) { connection in
-            try Self.expireAll(of: user, at: now, writer, connection)
-            return try Ledger.balances(of: user, at: now, connection).balances.inOrder
+            try Self.expireAll(of: user, at: times, writer, connection)
+            return try Ledger.balances(of: user, at: times, connection).balances.inOrder
         }
     }
 
@@ -54,7 +54,7 @@ extension Merchant {
         try Self.checkSpend(request, by: user)
         let posting = posting(
             user, key: request.key, of: .app, policy.account(request.currency, in: request.environment),
-            -request.amount, .spend, note: request.note, at: now())
+            -request.amount, .spend, note: request.note, at: times)
         commit(.posting, posting) { result in
             completion(result.flatMap { outcome in Result { SpendAnswer(request, try outcome.entry) } })
         }
@@ -106,15 +106,15 @@ extension Merchant {
     /// - Parameter limit: the largest number of expired lots to process.
     /// - Returns: the number of lots processed. When it equals `limit`, there may be more.
     public func expireCredits(limit: Int = 500) async throws -> Int {
-        let now = self.now()
-        let writer = EventWriter(policy, id: makeID(), now: now)
+        let times = self.times
+        let writer = EventWriter(policy, id: makeID(), now: times.machine)
         return try await commit(.posting) { connection in
-            let due = try Lots.due(at: now, limit: limit, connection)
+            let due = try Lots.due(at: times, limit: limit, connection)
             // Each account once, in the order in which every transaction locks accounts.
             let accounts = Set(due.map { [$0.user.rawValue, $0.currency.rawValue] })
             for account in accounts.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 let (user, currency) = (UserID(account[0]), CurrencyID(account[1]))
-                if try Ledger.expire(user, currency, at: now, connection) {
+                if try Ledger.expire(user, currency, at: times[account: currency], connection) {
                     try writer.write(.balanceChanged(user, currency, "expiry"), connection)
                 }
             }
@@ -123,12 +123,12 @@ extension Merchant {
     }
 
     private static func expireAll(
-        of user: UserID, at now: Int64, _ writer: EventWriter, _ connection: Connection
+        of user: UserID, at times: BookTimes, _ writer: EventWriter, _ connection: Connection
     ) throws {
         // In the order in which every transaction locks accounts.
-        let balances = try Ledger.balances(of: user, at: now, connection).balances
+        let balances = try Ledger.balances(of: user, at: times, connection).balances
         for balance in balances.sorted(by: { $0.account < $1.account })
-        where try Ledger.expire(user, balance.account, at: now, connection) {
+        where try Ledger.expire(user, balance.account, at: times[balance.environment], connection) {
             try writer.write(.balanceChanged(user, balance.account, "expiry"), connection)
         }
     }
@@ -156,17 +156,17 @@ extension Merchant {
     ) async throws -> LedgerEntry {
         try Self.checkName(user.rawValue)
         return try await commit(
-            .posting, posting(user, key: key, of: caller, account, amount, kind, note: note, at: now())
+            .posting, posting(user, key: key, of: caller, account, amount, kind, note: note, at: times)
         ).entry
     }
 
     /// Returns the database transaction that posts an entry, once for its key.
     private func posting(
         _ user: UserID, key callersKey: String, of caller: LedgerCaller, _ account: CreditAccount, _ amount: Int64,
-        _ kind: LedgerEntry.Kind, note: String?, at now: Int64
+        _ kind: LedgerEntry.Kind, note: String?, at times: BookTimes
     ) -> @Sendable (Connection) throws -> Outcome {
-        let writer = EventWriter(policy, id: makeID(), now: now)
-        let (currency, key) = (account.name, account.reference(ofKey: callersKey))
+        let writer = EventWriter(policy, id: makeID(), now: times.machine)
+        let (currency, key, now) = (account.name, account.reference(ofKey: callersKey), times[account.environment])
         return { connection in
             func again(_ known: CurrencyID, _ entry: LedgerEntry) -> Outcome {
                 known == currency && entry.kind == kind && entry.amount == amount

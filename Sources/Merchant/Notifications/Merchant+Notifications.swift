@@ -29,25 +29,25 @@ extension Merchant {
     /// that was signed last decides.
     @discardableResult
     public func apply(_ notification: VerifiedNotification) async throws -> NotificationOutcome {
-        let now = self.now()
+        let times = self.times
         var item: RedemptionItem?
-        if let purchase = notification.purchase { item = try await plans([purchase], at: now).first }
-        let writer = EventWriter(policy, id: makeID(), now: now)
+        if let purchase = notification.purchase { item = try await plans([purchase], at: times).first }
+        let writer = EventWriter(policy, id: makeID(), now: times.machine)
         let (policy, plan) = (self.policy, item)
         return try await commit(.notification) { connection in
             guard let purchase = notification.purchase,
                 let effect = NotificationEffect(type: notification.type, subtype: notification.subtype)
             else {
-                return try NotificationRecords.insert(notification, .ignored, at: now, connection)
+                return try NotificationRecords.insert(notification, .ignored, at: times.machine, connection)
                     ? .ignored : .duplicate
             }
             let handler = NotificationHandler(
-                notification: notification, purchase: purchase, item: plan, policy: policy, now: now, events: writer,
-                connection: connection)
+                notification: notification, purchase: purchase, item: plan, policy: policy, times: times,
+                events: writer, connection: connection)
             let isIgnored = try effect == .consumption && handler.consumptionCall() == nil
             guard
                 try NotificationRecords.insert(
-                    notification, isIgnored ? .ignored : .applied, at: now, connection)
+                    notification, isIgnored ? .ignored : .applied, at: times.machine, connection)
             else { return .duplicate }
             if isIgnored { return .ignored }
             try handler.apply(effect)

@@ -43,7 +43,7 @@ struct NotificationHandler {
     /// The transaction with the merchant's product; nil without a transaction.
     let item: RedemptionItem?
     let policy: MerchantPolicy
-    let now: Int64
+    let times: BookTimes
     let events: EventWriter
     let settlement = Settlement()
     /// Whether the user is told only when the notification says something new of the subscription.
@@ -81,7 +81,7 @@ struct NotificationHandler {
         case .renewal: try applyNews { try redeemIfNew() }
         case .consumption:
             guard let call = try consumptionCall() else { return }
-            try StoreCalls.insert(call, at: now, connection)
+            try StoreCalls.insert(call, at: times.machine, connection)
         }
     }
 
@@ -96,7 +96,7 @@ struct NotificationHandler {
             key = RedemptionKey(purchase, kind: kind)
         }
         return try StoreCall.consumption(
-            of: purchase, key, askedBy: notification.notificationID, policy, at: now, connection)
+            of: purchase, key, askedBy: notification.notificationID, policy, at: times.machine, connection)
     }
 
     private func applyNews(_ redeem: () throws -> Void) throws {
@@ -118,7 +118,7 @@ struct NotificationHandler {
     // MARK: Purchases
 
     private var redeemer: Redeemer {
-        Redeemer(policy: policy, now: now, events: events, settlement: settlement, connection: connection)
+        Redeemer(policy: policy, times: times, events: events, settlement: settlement, connection: connection)
     }
 
     /// Redeems the purchase for its owner, with the news. Without a known owner, the purchase waits until an app
@@ -160,7 +160,7 @@ struct NotificationHandler {
     private func revocation() throws -> Revocation {
         Revocation(
             purchase: purchase, kind: kind, key: try knownKey(), signedAt: notification.signedAt, policy: policy,
-            now: now, events: events, settlement: settlement, connection: connection)
+            times: times, events: events, settlement: settlement, connection: connection)
     }
 
     /// The purchase's redemption key. A product that is not on the list may have been listed before, with any kind.

@@ -12,7 +12,8 @@ extension Merchant {
     ///   - appIDs: the numbers of apps at the store, which notifications of production must have (`appAppleId`).
     ///   - way: returns how receipts are verified, given the stores with their recorded anchors.
     ///   - blobs: the storage of content, made after the database is open.
-    ///   - now: returns the time in milliseconds since 1970.
+    ///   - now: returns the machine's time in milliseconds since 1970.
+    ///   - storeClock: returns the time of an environment's store; nil for stores whose clock is the machine's.
     ///   - makeID: returns a new UUID for each call.
     ///   - storeAPI: the client of the stores' API; nil for none.
     /// - Throws: ``MerchantPlaceError``; ``MerchantError`` as ``recordAnchors(_:in:)``; ``DatabaseError``;
@@ -20,7 +21,8 @@ extension Merchant {
     package static func open(
         at place: MerchantPlace, stores: [TrustedStore], bundleIDs: Set<BundleID>, appIDs: [BundleID: Int64] = [:],
         policy: MerchantPolicy, way: ([TrustedStore]) -> VerificationWay = { _ in .local },
-        blobs: () throws -> any BlobStore, now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
+        blobs: () throws -> any BlobStore, now: @escaping @Sendable () -> Int64,
+        storeClock: (@Sendable (StoreEnvironment) -> Int64)? = nil, makeID: @escaping @Sendable () -> UUID,
         storeAPI: (any StoreAPI)? = nil, onStep: (@Sendable (MerchantStep) -> Void)? = nil, logger: Logger
     ) async throws -> Merchant {
         let database = try await place.openDatabase(logger: logger)
@@ -31,7 +33,8 @@ extension Merchant {
                 verifier: try PurchaseVerifier(
                     stores: stores, bundleIDs: bundleIDs, environments: policy.environments, way: way(stores),
                     appIDs: appIDs),
-                policy: policy, now: now, makeID: makeID, storeAPI: storeAPI, onStep: onStep)
+                policy: policy, now: now, storeClock: storeClock, makeID: makeID, storeAPI: storeAPI,
+                onStep: onStep)
         } catch {
             await database.close()
             throw error

@@ -32,14 +32,14 @@ extension Merchant {
         _ evidence: Evidence, for user: UserID,
         completion: @escaping @Sendable (Result<RedemptionAnswer, any Error>) -> Void
     ) -> Bool {
-        let now = self.now()
-        guard (try? Self.checkName(user.rawValue)) != nil, let catalog = productsInMemory(at: now),
+        let times = self.times
+        guard (try? Self.checkName(user.rawValue)) != nil, let catalog = productsInMemory(at: times.machine),
             let evidence = try? verifier.verifyAtOnce(evidence), !evidence.purchases.isEmpty,
             evidence.purchases.allSatisfy({ catalog.entry($0.bundleID, $0.productID) != nil }),
-            let items = try? plans(evidence.purchases, evidence.renewals, catalog, at: now),
+            let items = try? plans(evidence.purchases, evidence.renewals, catalog, at: times),
             items.count <= Self.largestTransaction
         else { return false }
-        commit(.redemption, redemption(of: items, for: user, at: now, under: policy)) { result in
+        commit(.redemption, redemption(of: items, for: user, at: times, under: policy)) { result in
             completion(result.flatMap { answer in Result { try Self.unlessRefused(answer) } })
         }
         return true
@@ -53,13 +53,13 @@ extension Merchant {
     ) async throws -> RedemptionAnswer {
         try Self.checkName(user.rawValue)
         guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
-        let now = self.now()
-        let items = try await plans(evidence.purchases, evidence.renewals, at: now)
+        let times = self.times
+        let items = try await plans(evidence.purchases, evidence.renewals, at: times)
         var answer = RedemptionAnswer(redeemed: [], refused: [])
         for start in stride(from: 0, to: items.count, by: Self.largestTransaction) {
             let part = Array(items[start..<min(start + Self.largestTransaction, items.count)])
             let partAnswer = try await commit(
-                .redemption, redemption(of: part, for: user, at: now, under: policy ?? self.policy))
+                .redemption, redemption(of: part, for: user, at: times, under: policy ?? self.policy))
             answer.redeemed += partAnswer.redeemed
             answer.refused += partAnswer.refused
         }
@@ -68,13 +68,13 @@ extension Merchant {
 
     /// Returns the database transaction that redeems purchases.
     private func redemption(
-        of items: [RedemptionItem], for user: UserID, at now: Int64, under policy: MerchantPolicy
+        of items: [RedemptionItem], for user: UserID, at times: BookTimes, under policy: MerchantPolicy
     ) -> @Sendable (Connection) throws -> RedemptionAnswer {
-        let writer = EventWriter(policy, id: makeID(), now: now)
+        let writer = EventWriter(policy, id: makeID(), now: times.machine)
         return { connection in
             let settlement = Settlement()
             let answer = try Redeemer(
-                policy: policy, now: now, events: writer, settlement: settlement, connection: connection
+                policy: policy, times: times, events: writer, settlement: settlement, connection: connection
             ).redeem(items, for: .user(user))
             try settlement.finish(connection)
             return answer
@@ -91,19 +91,19 @@ extension Merchant {
     /// Combines each purchase with its product, before the database transaction.
     /// - Parameter renewals: ``VerifiedEvidence/renewals``.
     func plans(
-        _ purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement] = [:], at now: Int64
+        _ purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement] = [:], at times: BookTimes
     ) async throws -> [RedemptionItem] {
-        var catalog = try await products(at: now)
+        var catalog = try await products(at: times.machine)
         if purchases.contains(where: { catalog.entry($0.bundleID, $0.productID) == nil }) {
             // Another process may have added the product a moment ago.
-            catalog = try await reloadProducts(at: now)
+            catalog = try await reloadProducts(at: times.machine)
         }
-        return try plans(purchases, renewals, catalog, at: now)
+        return try plans(purchases, renewals, catalog, at: times)
     }
 
     private func plans(
         _ purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement], _ catalog: ProductCatalog,
-        at now: Int64
+        at times: BookTimes
     ) throws -> [RedemptionItem] {
         // Oldest first, so that a plan that was replaced is ended before its replacement is granted.
         let sorted = purchases.sorted {
@@ -118,12 +118,14 @@ extension Merchant {
             guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
                 return .unknown(purchase)
             }
-            var plan = try RedemptionPlan(purchase, entry, policy, at: now)
+            var plan = try RedemptionPlan(purchase, entry, policy, at: times[purchase.environment])
             // The store states the renewal of a subscription after its newest period.
             if newest[purchase.originalTransactionID] == purchase.transactionID {
                 plan.statement = renewals[purchase.originalTransactionID]
             }
-            if plan.obstacle == .wrongKind { kindMismatches.report(purchase, listed: plan.product.kind, at: now) }
+            if plan.obstacle == .wrongKind {
+                kindMismatches.report(purchase, listed: plan.product.kind, at: times.machine)
+            }
             return .plan(plan)
         }
     }

@@ -5,7 +5,7 @@ import StoreWire
 /// Redeems purchases inside one database transaction.
 struct Redeemer {
     let policy: MerchantPolicy
-    let now: Int64
+    let times: BookTimes
     let events: EventWriter
     /// The changes that are put off to the end of the transaction. The caller finishes it.
     let settlement: Settlement
@@ -65,11 +65,11 @@ struct Redeemer {
         case (.user(let owner), .user(let user)):
             let outcome = try redeem(plan, known, ownedBy: owner, askedBy: user)
             if case .redeemed = outcome, owner == user,
-                let call = StoreCall.accountToken(of: plan.purchase, plan.key, user, policy, at: now)
+                let call = StoreCall.accountToken(of: plan.purchase, plan.key, user, policy, at: times.machine)
             {
                 // The store's notifications name the user by this token.
                 try AccountToken.register(user, connection)
-                try StoreCalls.insert(call, at: now, connection)
+                try StoreCalls.insert(call, at: times.machine, connection)
             }
             return outcome
         case (.user(let owner), .store): return try redeem(plan, known, ownedBy: owner, askedBy: owner)
@@ -80,12 +80,15 @@ struct Redeemer {
         }
     }
 
+    /// The time of the purchase's store.
+    private func time(of plan: RedemptionPlan) -> Int64 { times[plan.purchase.environment] }
+
     /// Adds the facts that a purchase proves to its subscription, and the subscription's to the plan.
     /// - Returns: the subscription; nil for a purchase of another kind.
     private func record(_ plan: inout RedemptionPlan) throws -> SubscriptionRow? {
         guard plan.product.kind == .autoRenewableSubscription else { return nil }
         let row = try record(plan.facts, about: plan.purchase)
-        if let row { plan.learn(from: row.facts, policy, at: now) }
+        if let row { plan.learn(from: row.facts, policy, at: time(of: plan)) }
         return row
     }
 
@@ -138,7 +141,7 @@ struct Redeemer {
             case .refused(let code): return .refused(code)
             }
         }
-        if try RedemptionRow.insert(plan, key: plan.key.text, for: owner, at: now, connection) {
+        if try RedemptionRow.insert(plan, key: plan.key.text, for: owner, at: time(of: plan), connection) {
             return try grant(plan, to: owner, askedBy: user)
         }
         guard let row = try RedemptionRow.find(plan.key.text, connection) else { return .refused(.unavailable) }
@@ -146,7 +149,7 @@ struct Redeemer {
         if row.userID == owner { return again(plan, row, user) }
         if row.userID.rawValue.isEmpty {
             guard try downloads.allowRedemption(of: plan, by: owner) else { return .refused(.alreadyRedeemed) }
-            guard try RedemptionRow.claim(plan, key: row.key, for: owner, at: now, connection) else {
+            guard try RedemptionRow.claim(plan, key: row.key, for: owner, at: time(of: plan), connection) else {
                 return .refused(.unavailable)
             }
             return try grant(plan, to: owner, askedBy: user)
@@ -155,7 +158,7 @@ struct Redeemer {
     }
 
     private var downloads: EvidenceDownloads {
-        EvidenceDownloads(policy: policy, now: now, connection: connection)
+        EvidenceDownloads(policy: policy, now: times.machine, connection: connection)
     }
 
     private func again(_ plan: RedemptionPlan, _ row: RedemptionRow, _ user: UserID) -> Outcome {
@@ -171,7 +174,7 @@ struct Redeemer {
         _ purchase: VerifiedPurchase, _ key: RedemptionKey, _ kind: ProductKind
     ) -> Revocation {
         Revocation(
-            purchase: purchase, kind: kind, key: key, signedAt: purchase.signedAt, policy: policy, now: now,
+            purchase: purchase, kind: kind, key: key, signedAt: purchase.signedAt, policy: policy, times: times,
             events: events, settlement: settlement, connection: connection)
     }
 
@@ -194,7 +197,8 @@ struct Redeemer {
             switch grant {
             case .credits(let currency, let amount, let lifetime):
                 let account = policy.account(currency, boughtIn: plan.purchase.environment)
-                settlement.grant(plan.key.text, to: owner, account) { [now, connection] in
+                let now = times[account.environment]
+                settlement.grant(plan.key.text, to: owner, account) { [connection] in
                     try Ledger.credit(
                         owner, account.name, amount, .grant, reference: plan.key.text,
                         expiresAt: lifetime.map { now + $0 * 1_000 }, at: now, connection)
@@ -206,7 +210,7 @@ struct Redeemer {
         try events.write(.redeemed(plan, owner), connection)
         return .redeemed(
             plan.answer(
-                redeemedAt: now, expiresAt: plan.expiresAt, grants: plan.grants,
+                redeemedAt: time(of: plan), expiresAt: plan.expiresAt, grants: plan.grants,
                 wentToNamedOwner: owner != user))
     }
 
@@ -264,7 +268,8 @@ struct Redeemer {
             case .refuse: return .refused(.alreadyRedeemed)
             case .family: subscriber = .guest(members: policy.members)
             case .transfer:
-                settlement.afterPostings { [now, connection] in
+                let now = time(of: plan)
+                settlement.afterPostings { [connection] in
                     try Rights.transfer(known.key, from: user, to: owner, at: now, connection)
                 }
                 row.userID = owner
@@ -314,6 +319,7 @@ struct Redeemer {
             guard try row.transfer(rights, to: owner, connection) else { return .refused(.unavailable) }
             // A subscription's rights were transferred with the subscription.
             if plan.product.kind != .autoRenewableSubscription {
+                let now = time(of: plan)
                 settlement.afterPostings {
                     try Rights.revoke(of: row.userID, from: row.key, at: now, settlement, connection)
                     // A former owner may get the purchase back.
@@ -339,7 +345,7 @@ struct Redeemer {
         shared.grantsJSON = try ProductCatalog.json(shared.grants)
         guard try downloads.allowRedemption(of: plan, by: owner) else { return .refused(.alreadyRedeemed) }
         for place in plan.key.places(members).dropFirst() {
-            if try RedemptionRow.insert(shared, key: place, for: owner, at: now, connection) {
+            if try RedemptionRow.insert(shared, key: place, for: owner, at: time(of: plan), connection) {
                 return try grant(shared, to: owner, askedBy: user)
             }
             if let row = try RedemptionRow.find(place, connection), row.userID == owner {

@@ -23,6 +23,7 @@ struct RedemptionPlan: Sendable {
     var statement: RenewalStatement?
 
     /// Creates the plan of a purchase.
+    /// - Parameter now: the time of the purchase's store, as for ``learn(from:_:at:)``.
     /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity exceeds the limit.
     init(_ purchase: VerifiedPurchase, _ entry: ProductCatalog.Entry, _ policy: MerchantPolicy, at now: Int64) throws {
         self.purchase = purchase

@@ -14,11 +14,13 @@ struct Revocation {
     /// The time at which the store signed the statement, in milliseconds since 1970.
     let signedAt: Int64
     let policy: MerchantPolicy
-    let now: Int64
+    let times: BookTimes
     let events: EventWriter
     let settlement: Settlement
     let connection: Connection
 
+    /// The time of the purchase's store.
+    private var now: Int64 { times[purchase.environment] }
     private var subscriptionKey: String { RedemptionKey.subscription(purchase) }
 
     /// Takes back the grants from every user who redeemed the purchase. A purchase that nobody has redeemed yet is
@@ -216,7 +218,7 @@ struct Revocation {
         guard known.allSatisfy({ $0.due != nil }), isFirst || !known.isEmpty else { return }
         let refund = try Ledger.takeBack(
             row.creditedUser, account.name, target, beside: known.reduce(0) { $0 + ($1.due ?? 0) }, ends: ends,
-            policy.refund, reference: key, at: now, connection)
+            policy.refund, reference: key, at: times[account.environment], connection)
         if refund.hasExpired {
             try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
         }
@@ -271,7 +273,8 @@ struct Revocation {
     ) throws {
         guard credits.amount > 0 else { return }
         let given = credits.taken(from: account)
-        if try Ledger.giveBack(row.creditedUser, given, reference: row.key, at: now, connection) {
+        let time = times[account.environment]
+        if try Ledger.giveBack(row.creditedUser, given, reference: row.key, at: time, connection) {
             try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
         }
         taken.returned.append(account.balance(of: credits.amount))

@@ -17,7 +17,7 @@ extension Merchant {
     /// the answers as notifications. Several processes may do so at once: each subscription is taken by one.
     ///
     /// An app's host that is unavailable is not asked again in the round. An answer that is not genuine changes
-    /// nothing.
+    /// nothing. A subscription is due, taken and put off by the clock of its store, as its dates are.
     /// - Parameter limit: the most subscriptions, 1 to ``sweepRound``.
     /// - Throws: ``MerchantError`` `no_store_key` without a client of the API; ``DatabaseError``, `CancellationError`.
     @discardableResult
@@ -28,12 +28,13 @@ extension Merchant {
         var unavailable: [String: Int64] = [:]
         for _ in 0..<min(max(limit, 1), Self.sweepRound) {
             try Task.checkCancellation()
-            let now = self.now()
+            let times = self.times
             guard
                 let key = try await database.write({
-                    try SubscriptionRow.takeDue(at: now, leaseEnd: now + Self.sweepInterval, $0)
+                    try SubscriptionRow.takeDue(at: times, for: Self.sweepInterval, $0)
                 })
             else { break }
+            let now = times[key: key]
             let host = RedemptionKey.subscription(named: key).map { "\($0.0.rawValue) \($0.1.rawValue)" } ?? ""
             if let date = unavailable[host] {
                 try await database.write { try SubscriptionRow.ask(about: key, after: date, $0) }
@@ -68,12 +69,11 @@ extension Merchant {
     /// Makes all subscriptions due, so that the next rounds of the server ask about them.
     /// - Returns: the number of subscriptions.
     public func sweepAll() async throws -> Int {
-        let now = self.now()
         var count = 0
         var last = ""
         while true {
             let page = try await database.write { [last] in
-                try SubscriptionRow.makeDue(after: last, limit: MerchantLimits.page, at: now, $0)
+                try SubscriptionRow.makeDue(after: last, limit: MerchantLimits.page, $0)
             }
             count += page.count
             guard page.count == MerchantLimits.page, let end = page.last else { return count }
@@ -99,9 +99,9 @@ extension Merchant {
 
     /// Applies the state of a subscription, in one database transaction.
     private func apply(_ status: SubscriptionStatus, to key: String) async throws -> Bool {
-        let now = self.now()
-        let item = try await plans([status.purchase], at: now).first
-        let (policy, writer) = (self.policy, EventWriter(self.policy, id: makeID(), now: now))
+        let times = self.times
+        let item = try await plans([status.purchase], at: times).first
+        let (policy, writer) = (self.policy, EventWriter(self.policy, id: makeID(), now: times.machine))
         return try await commit(.notification) { connection in
             try SubscriptionRow.lock(key, connection)
             let before = try SubscriptionRow.find(key, connection)?.facts ?? Subscription()
@@ -114,12 +114,12 @@ extension Merchant {
             }
             guard let effect = NotificationEffect(type: notification.type, subtype: nil) else { return false }
             try NotificationHandler(
-                notification: notification, purchase: status.purchase, item: item, policy: policy, now: now,
+                notification: notification, purchase: status.purchase, item: item, policy: policy, times: times,
                 events: writer, tellsChangesOnly: true, connection: connection
             ).apply(effect)
             let after = try SubscriptionRow.find(key, connection)?.facts ?? Subscription()
             try SubscriptionRow.ask(
-                about: key, after: after.askAfter.map { max($0, now + Self.sweepInterval) }, connection)
+                about: key, after: after.askAfter.map { max($0, times[key: key] + Self.sweepInterval) }, connection)
             return !after.saysTheSame(as: before)
         }
     }

@@ -32,11 +32,15 @@ public struct MerchantApplication: Sendable {
     private let logger: Logger
 
     /// Opens the data directory and the database, and loads the product files.
-    /// - Parameter now: the machine's clock.
+    /// - Parameters:
+    ///   - now: the machine's clock.
+    ///   - storeClock: returns the time of an environment's store in milliseconds since 1970. It decides what is
+    ///     active, expired or over in the books. Nil for stores whose clock is the machine's.
     /// - Throws: ``MerchantServerError``, ``MerchantPlaceError``, ``MerchantError``, a database's error,
     ///   ``ReceiptRejection`` for an invalid root.
     public static func open(
-        _ configuration: MerchantServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
+        _ configuration: MerchantServerConfiguration, now: @escaping @Sendable () -> Date,
+        storeClock: (@Sendable (StoreEnvironment) -> Int64)? = nil, logger: Logger
     ) async throws -> MerchantApplication {
         let files = try configuration.products()
         let bundleIDs = configuration.bundleIDs.union(files.map(\.bundleID))
@@ -54,7 +58,7 @@ public struct MerchantApplication: Sendable {
                 at: place, stores: configuration.stores, bundleIDs: bundleIDs, appIDs: configuration.appIDs,
                 policy: configuration.policy, way: { way(configuration, $0, metrics, logger) },
                 blobs: { try place.blobs(configuration.bucket, now: now) },
-                now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
+                now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) }, storeClock: storeClock,
                 makeID: { UUID(timeOrdered: now(), chance: UUID()) }, storeAPI: storeAPI,
                 onStep: configuration.onStep, logger: logger)
             do {

@@ -54,10 +54,13 @@ extension MerchantPlace {
     ///   - bucket: the bucket in which the merchant stores content; nil for the folder in its data directory.
     ///   - sendsWebhooks: whether the server sends webhooks about changes.
     ///   - joinsEnvironments: the server's ``MerchantPolicy/joinsEnvironments``.
+    ///   - storeClock: returns the time of an environment's store in milliseconds since 1970; nil for stores whose clock
+    ///     is the machine's.
     /// - Throws: the errors of `body`; ``MerchantServerError`` `dataDirectoryInUse` while a backup is being restored,
     ///   `dataDirectoryUnusable`; ``MerchantPlaceError``, ``DatabaseError``.
     public func withMerchant<T>(
-        bucket: S3Location? = nil, sendsWebhooks: Bool = false, joinsEnvironments: Bool = false, logger: Logger,
+        bucket: S3Location? = nil, sendsWebhooks: Bool = false, joinsEnvironments: Bool = false,
+        storeClock: (@Sendable (StoreEnvironment) -> Int64)? = nil, logger: Logger,
         _ body: (Merchant) async throws -> T
     ) async throws -> T {
         let lock = try lockForCommands(.shared)
@@ -66,7 +69,7 @@ extension MerchantPlace {
             at: self, stores: [], bundleIDs: [],
             policy: MerchantPolicy(sendsWebhooks: sendsWebhooks, joinsEnvironments: joinsEnvironments),
             blobs: { try blobs(bucket, makesFolder: false, now: { Date() }) },
-            now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) },
+            now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }, storeClock: storeClock,
             // Webhook events are listed in the order of their identifiers.
             makeID: { UUID(timeOrdered: Date(), chance: UUID()) }, logger: logger)
         do {
