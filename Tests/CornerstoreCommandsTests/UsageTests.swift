@@ -41,7 +41,7 @@ import Testing
         "notification list --state lost", "notification show", "notification resend", "notification url set",
         "notification test --environment mars", "rate-limit set", "rate-limit set history", "rate-limit set history 0",
         "rate-limit set books 1", "rate-limit set history 1000000001", "rate-limit apple --environment mars",
-        "notification sample",
+        "notification sample", "price-increase accept pro", "price-increase decline",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
