@@ -204,7 +204,8 @@ import Testing
 
     @Test(arguments: [
         "device", "device payments", "promote", "code", "code add", "price-increase", "price-increase add",
-        "price-increase withdraw", "price-increase accept", "price-increase decline", "subscription", "subscription list", "subscription show", "app preview",
+        "price-increase withdraw", "price-increase accept", "price-increase decline",
+        "subscription", "subscription list", "subscription show", "app preview",
         "transaction refund", "purchase resolve", "review", "review list", "review show", "review answer",
         "review hide",
         "review unhide",
