@@ -150,7 +150,7 @@ import Testing
             let answer = "\(increases)/answer"
             let unasked = try await server.control(
                 "POST", answer, body("club.monthly", account + #","accepts":true"#))
-            #expect(unasked.status == 409 && early409.text.contains("no price increase"))
+            #expect(unasked.status == 409 && unasked.text.contains("no price increase"))
             let ten = try await server.control("POST", increases, body("club.monthly", account + #","price":"10""#))
             #expect(ten.status == 201)
             for _ in 0..<2 {

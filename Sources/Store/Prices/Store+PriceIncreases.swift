@@ -171,8 +171,8 @@ extension Store {
     /// Gives a customer's answer to the price increase of a product, as the customer's device does with
     /// ``answerPriceIncrease(_:of:)``, and returns the answered increase.
     /// - Throws: ``StoreError`` `wrong_state` when the account has no price increase of this product, or when the
-    ///   customer gave the other answer before; ``DatabaseError``.
-    @discardableResult
+    ///   customer gave the other answer before, `price_changed` when the increase is replaced meanwhile;
+    ///   ``DatabaseError``.
     public func answerPriceIncrease(
         of productID: ProductID, in bundleID: BundleID, for account: Account, accepts: Bool
     ) async throws -> PriceIncrease {
