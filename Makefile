@@ -40,8 +40,10 @@ COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWi
 # The pages of storefront, console and sample apps in a browser: the built cornerstore, and the samples beside it.
 WITH_BROWSER = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser
 # Two run at once, each with a store and a browser of its own, and each takes whole files.
-BROWSER_TESTS = $(WITH_BROWSER) python3 -m pytest Tests/Browser --numprocesses 2 --dist loadfile --no-loadscope-reorder
+BROWSER_TESTS = $(WITH_BROWSER) $(WITH_DATABASE) python3 -m pytest Tests/Browser --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
+# The server API and the notifications are then tested with PostgreSQL as well.
+test: WITH_DATABASE = scripts/with-postgresql
 # No test kills PostgreSQL, so the server need not wait for the disk.
 test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off -c full_page_writes=off
 

@@ -604,8 +604,8 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "BlobStorage", "ControlWire", "Database", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts",
-                "StoreServer", "StoreWire", "TestSupport",
+                "BlobStorage", "ControlWire", "CornerstoreHTTPClient", "Database", "HTTPSupport", "ServerSupport",
+                "Store", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -80,6 +80,26 @@ extension ControlAPI {
         }
     }
 
+    /// A customer's answer to a price increase, given by the operator.
+    public struct PriceAnswer: Codable, Sendable {
+        /// The app's bundle identifier.
+        public var bundleId: String
+        /// The identifier of the subscription product.
+        public var productId: String
+        /// The e-mail address of the account.
+        public var account: String
+        /// Whether the customer agrees to the new price.
+        public var accepts: Bool
+
+        /// Creates an answer.
+        public init(bundleId: String, productId: String, account: String, accepts: Bool) {
+            self.bundleId = bundleId
+            self.productId = productId
+            self.account = account
+            self.accepts = accepts
+        }
+    }
+
     /// A price increase, and the customer's answer to it.
     public struct PriceIncrease: Codable, Sendable, Equatable {
         /// The account that is asked.

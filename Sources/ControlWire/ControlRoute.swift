@@ -99,6 +99,9 @@ public enum ControlRoute: Sendable, Hashable {
     case priceIncreases(StoreEnvironment, account: String? = nil)
     /// Orders a price increase: ``ControlAPI/NewPriceIncrease``, answered with ``ControlAPI/PriceIncrease``.
     case increasePrice(StoreEnvironment)
+    /// Gives a customer's answer to a price increase: ``ControlAPI/PriceAnswer``, answered with
+    /// ``ControlAPI/PriceIncrease``.
+    case answerPriceIncrease(StoreEnvironment)
     /// Withdraws a price increase that the customer has not answered.
     case withdrawPriceIncrease(StoreEnvironment, account: String, bundle: String, product: String)
     /// Lists the current periods of subscriptions, newest first: a ``ControlAPI/Page`` of ``ControlAPI/Subscriber``.
@@ -420,6 +423,7 @@ public enum ControlRoute: Sendable, Hashable {
             Line(.delete, store, "promoted/{id}", [(.id, id.uuidString)], query: [(.account, account)])
         case .priceIncreases(let store, let account): Line(.get, store, "price-increases", query: [(.account, account)])
         case .increasePrice(let store): Line(.post, store, "price-increases")
+        case .answerPriceIncrease(let store): Line(.post, store, "price-increases/answer")
         case .withdrawPriceIncrease(let store, let account, let bundle, let product):
             Line(
                 .delete, store, "price-increases",
@@ -548,6 +552,7 @@ public enum ControlRoute: Sendable, Hashable {
             .refund(.sandbox, id: ""), .pendingPurchases(.sandbox), .approve(.sandbox, key: UUID()),
             .decline(.sandbox, key: UUID()), .resolve(.sandbox, key: UUID()), .promote(.sandbox),
             .priceIncreases(.sandbox), .withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""),
+            .answerPriceIncrease(.sandbox),
             .subscribers(.sandbox), .subscriptionPeriods(.sandbox, email: ""), .subscriptions(.sandbox, account: ""),
             .changeSubscription(.sandbox, id: ""), .extendSubscriptions(.sandbox), .reverseRefund(.sandbox, id: ""),
             .declineRefund(.sandbox, id: ""), .setGracePeriod(bundle: ""), .removeGracePeriod(bundle: ""),

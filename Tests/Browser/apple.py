@@ -1,8 +1,10 @@
-"""What Apple defines of the App Store Server API (version 1.21) and of Server Notifications, by its documentation and
-its libraries.
+"""What Apple defines of the App Store Server API and of Server Notifications, by its documentation and its libraries.
 
 What no test shows needs a reason in `REASONS`, under the name that the page has for it.
 """
+
+# The version of the App Store Server API that has all that follows.
+VERSION = "1.23"
 
 # The endpoints, and the members of their answers. Members of objects in an array follow its name and brackets.
 _HISTORY = ["appAppleId", "bundleId", "environment", "hasMore", "revision", "signedTransactions"]
@@ -37,37 +39,97 @@ ENDPOINTS = {
         "firstSendAttemptResult", "signedPayload", *_ATTEMPTS],
 }
 
+# Groups (version 1.22) and seats (1.23). Their members are not listed, because nothing here has them.
+GROUPS = [
+    "GET /groups/v1/currentGroups/{transactionId}", "GET /groups/v1/group/{groupId}",
+    "GET /groups/v1/transactions/{transactionId}/seats", "POST /groups/v1/transactions/{transactionId}/seats",
+    "DELETE /groups/v1/transactions/{transactionId}/seats/{seatClaimId}",
+    "POST /groups/v1/transactions/{transactionId}/associate",
+]
+ENDPOINTS |= {endpoint: [] for endpoint in GROUPS}
+
+# The parameters of queries.
+_FILTERS = [
+    "revision", "startDate", "endDate", "excludeRevoked", "inAppOwnershipType", "productId", "productType", "revoked",
+    "sort", "subscriptionGroupIdentifier"]
+QUERIES = {
+    "GET /inApps/v2/history/{transactionId}": _FILTERS,
+    "GET /inApps/v1/history/{transactionId}": _FILTERS,
+    "GET /inApps/v1/subscriptions/{transactionId}": ["status"],
+    "GET /inApps/v2/refund/lookup/{transactionId}": ["revision"],
+    "POST /inApps/v1/notifications/history": ["paginationToken"],
+}
+
+# The members of requests' bodies.
+_EXTENSION = ["extendByDays", "extendReasonCode", "requestIdentifier"]
+BODIES = {
+    "PUT /inApps/v1/transactions/consumption/{transactionId}": [
+        "accountTenure", "appAccountToken", "consumptionStatus", "customerConsented", "deliveryStatus",
+        "lifetimeDollarsPurchased", "lifetimeDollarsRefunded", "platform", "playTime", "refundPreference",
+        "sampleContentProvided", "userStatus"],
+    "PUT /inApps/v2/transactions/consumption/{transactionId}": [
+        "consumptionPercentage", "customerConsented", "deliveryStatus", "refundPreference", "sampleContentProvided"],
+    "PUT /inApps/v1/transactions/{originalTransactionId}/appAccountToken": ["appAccountToken"],
+    "PUT /inApps/v1/subscriptions/extend/{originalTransactionId}": _EXTENSION,
+    "POST /inApps/v1/subscriptions/extend/mass": [*_EXTENSION, "productId", "storefrontCountryCodes"],
+    "POST /inApps/v1/notifications/history": [
+        "endDate", "notificationSubtype", "notificationType", "onlyFailures", "startDate", "transactionId"],
+}
+
+# The values of members of answers.
+VALUES = {
+    "status": ["1", "2", "3", "4", "5"],
+    "sendAttemptResult": [
+        "SUCCESS", "TIMED_OUT", "TLS_ISSUE", "CIRCULAR_REDIRECT", "NO_RESPONSE", "SOCKET_ISSUE",
+        "UNSUPPORTED_CHARSET", "INVALID_RESPONSE", "PREMATURE_CLOSE", "UNSUCCESSFUL_HTTP_RESPONSE_CODE", "OTHER"],
+}
+
 # The members of what is signed, and of the objects in a notification, by the names of the library's models.
 PAYLOADS = {
     "JWSTransactionDecodedPayload": [
-        "advancedCommerceInfo", "appAccountToken", "appTransactionId", "billingPlanType", "bundleId", "commitmentInfo",
-        "currency", "environment", "expiresDate", "inAppOwnershipType", "isUpgraded", "offerDiscountType",
-        "offerIdentifier", "offerPeriod", "offerType", "originalPurchaseDate", "originalTransactionId", "price",
-        "productId", "purchaseDate", "quantity", "revocationDate", "revocationPercentage", "revocationReason",
-        "revocationType", "signedDate", "storefront", "storefrontId", "subscriptionGroupIdentifier", "transactionId",
-        "transactionReason", "type", "webOrderLineItemId"],
+        "additionalTransactionReason", "advancedCommerceInfo", "appAccountToken", "appTransactionId",
+        "billingPlanType", "bundleId", "commitmentInfo", "currency", "environment", "expiresDate",
+        "inAppOwnershipType", "invitationManagement", "isUpgraded", "multiSeatInfo", "offerDiscountType",
+        "offerIdentifier", "offerPeriod", "offerType", "originalPurchaseDate", "originalTransactionId",
+        "previousOriginalTransactionId", "price", "productId", "purchaseDate", "quantity", "revocationDate",
+        "revocationPercentage", "revocationReason", "revocationType", "signedDate", "storefront", "storefrontId",
+        "subscriptionGroupIdentifier", "transactionId", "transactionReason", "type", "webOrderLineItemId"],
+    "MultiSeatInfo": ["revokedSeatQuantity"],
     "JWSRenewalInfoDecodedPayload": [
         "advancedCommerceInfo", "appAccountToken", "appTransactionId", "autoRenewProductId", "autoRenewStatus",
         "commitmentInfo", "currency", "eligibleWinBackOfferIds", "environment", "expirationIntent",
         "gracePeriodExpiresDate", "isInBillingRetryPeriod", "offerDiscountType", "offerIdentifier", "offerPeriod",
         "offerType", "originalTransactionId", "priceIncreaseStatus", "productId", "recentSubscriptionStartDate",
-        "renewalBillingPlanType", "renewalDate", "renewalPrice", "signedDate"],
+        "renewalBillingPlanType", "renewalDate", "renewalPrice", "renewalQuantity", "signedDate"],
     "AppTransaction": [
         "appAppleId", "appTransactionId", "applicationVersion", "bundleId", "deviceVerification",
         "deviceVerificationNonce", "originalApplicationVersion", "originalPlatform", "originalPurchaseDate",
         "preorderDate", "receiptCreationDate", "receiptType", "versionExternalIdentifier"],
     "ResponseBodyV2DecodedPayload": [
         "appData", "data", "externalPurchaseToken", "notificationType", "notificationUUID", "signedDate", "subtype",
-        "summary", "version"],
+        "summary", "unclaimInfo", "version"],
     "Data": [
         "appAppleId", "bundleId", "bundleVersion", "consumptionRequestReason", "environment", "signedRenewalInfo",
         "signedTransactionInfo", "status"],
     "Summary": [
         "appAppleId", "bundleId", "environment", "failedCount", "productId", "requestIdentifier",
         "storefrontCountryCodes", "succeededCount"],
-    "ExternalPurchaseToken": ["appAppleId", "bundleId", "externalPurchaseId", "tokenCreationDate"],
+    "ExternalPurchaseToken": [
+        "appAppleId", "bundleId", "externalPurchaseId", "tokenCreationDate", "tokenExpirationDate", "tokenType"],
     "AppData": ["appAppleId", "bundleId", "environment", "signedAppTransactionInfo"],
+    "UnclaimInfo": ["appAppleId", "bundleId", "environment", "unclaimSeatIds"],
 }
+
+# The members of a notification of version 1. Members of an object follow its name and a point.
+VERSION_1 = "responseBodyV1"
+MEMBERS_1 = [
+    "auto_renew_adam_id", "auto_renew_product_id", "auto_renew_status", "auto_renew_status_change_date",
+    "auto_renew_status_change_date_ms", "auto_renew_status_change_date_pst", "bid", "bvrs", "cancellation_date",
+    "cancellation_date_ms", "cancellation_date_pst", "deprecation", "environment", "expiration_intent",
+    "notification_type", "original_transaction_id", "password", "unified_receipt", "unified_receipt.environment",
+    "unified_receipt.latest_receipt", "unified_receipt.latest_receipt_info", "unified_receipt.pending_renewal_info",
+    "unified_receipt.status", "web_order_line_item_id",
+]
 
 _INVALID = "Invalid request. "
 _AGAIN = " Please try again."
@@ -76,6 +138,7 @@ _AGAIN = " Please try again."
 ERRORS = {
     4000000: "Bad request.",
     4000002: "Invalid request app identifier.",
+    4000004: "Invalid request limit.",
     4000005: "Invalid request revision.",
     4000006: "Invalid transaction id.",
     4000008: "Invalid original transaction id.",
@@ -121,9 +184,12 @@ ERRORS = {
     4000187: _INVALID + "The transaction ID provided is not an original transaction ID.",
     4000209: _INVALID
     + "The consumption percentage field is not supported for auto-renewable subscription transactions.",
+    4000225: _INVALID + "The group ID is invalid.",
+    4000227: _INVALID + "Assigned transactions aren't supported by this endpoint.",
     4030004: "Forbidden - subscription state ineligible for extension.",
     4030005: "Forbidden - subscription has reached maximum extension count.",
     4030007: "Subscriptions that users obtain through Family Sharing can't get a renewal date extension directly.",
+    4030028: "Assigned subscriptions can't get a renewal date extension.",
     4040001: "Account not found.",
     4040002: "Account not found." + _AGAIN,
     4040003: "App not found.",
@@ -137,6 +203,7 @@ ERRORS = {
              "productId combination.",
     4040010: "Transaction id not found.",
     4040019: "No AppTransaction exists for the customer.",
+    4040022: "Group not found.",
     4290000: "Rate limit exceeded.",
     5000000: "An unknown error occurred.",
     5000001: "An unknown error occurred." + _AGAIN,
@@ -170,14 +237,24 @@ NOTIFICATIONS = {
     "UNCLAIM_SEATS": [None],
 }
 
+# The types of notifications of version 1.
+NOTIFICATIONS_1 = [
+    "CANCEL", "CONSUMPTION_REQUEST", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW",
+    "DID_RECOVER", "DID_RENEW", "INITIAL_BUY", "INTERACTIVE_RENEWAL", "PRICE_INCREASE_CONSENT", "REFUND", "RENEWAL",
+    "REVOKE",
+]
+
 _COMMITMENT = "needs a plan with a commitment of twelve months"
 _DEVICE = "a copy for a device has it; the server knows no device"
 _TOKEN = "a token for an app that the store does not have gets 401"
 _RETRY = "the store sends 5000001 instead"
+_GROUPS = "no purchase here is for a group, has seats or is assigned"
 
 # Why no test shows something. What is here and shown is a mistake, too.
 REASONS = {
     "GET /inApps/v1/lookup/{orderId} in sandbox": "Apple's sandbox has no orders",
+    **{f"{endpoint} in {environment}": _GROUPS for endpoint in GROUPS for environment in ("sandbox", "production")},
+    "JWSTransactionDecodedPayload additionalTransactionReason": _GROUPS,
     "JWSTransactionDecodedPayload billingPlanType": _COMMITMENT,
     "JWSTransactionDecodedPayload commitmentInfo": _COMMITMENT,
     "JWSRenewalInfoDecodedPayload commitmentInfo": _COMMITMENT,
@@ -186,15 +263,22 @@ REASONS = {
     "AppTransaction deviceVerificationNonce": _DEVICE,
     "AppTransaction preorderDate": "the store sells no apps in advance",
     "Data bundleVersion": "the tests' purchases ask for no receipt, which would name the version",
+    "responseBodyV1 deprecation": "the store names no date for the end of version 1",
+    "RENEWAL of version 1": "Apple has not sent it since 10 March 2021",
     "4000002": _TOKEN,
+    "4000004": _GROUPS,
     "4000017": "tokens of pages do not expire",
     "4000043": "deprecated by Apple since version 1.11: subscriptions are taken, too",
+    "4000225": _GROUPS,
+    "4000227": _GROUPS,
+    "4030028": _GROUPS,
     "4040001": "each transaction has an account",
     "4040002": _RETRY,
     "4040003": _TOKEN,
     "4040004": _RETRY,
     "4040006": _RETRY,
     "4040019": "each customer with a transaction has an app transaction",
+    "4040022": _GROUPS,
     "5000001": "needs a database that is gone",
     "EXPIRED": "nothing ends a subscription for another reason",
 }

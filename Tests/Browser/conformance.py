@@ -16,7 +16,7 @@ import apple
 HERE = pathlib.Path(__file__).parent
 PAGE = HERE.parents[1] / "Documentation/ServerAPIConformance.md"
 # The files whose tests show something.
-FILES = ("test_notification_types.py", "test_notifications.py", "test_server_api.py")
+FILES = ("test_notification_types.py", "test_notifications.py", "test_notifications_v1.py", "test_server_api.py")
 ENVIRONMENTS = ("sandbox", "production")
 UNAUTHENTICATED = "401"
 
@@ -41,17 +41,41 @@ def note_members(owner, content):
                 note_members(f"{owner} {name}[].", one)
 
 
-def note_answer(method, url, status, body, environment):
-    """Notes a successful answer of an endpoint."""
-    path = urllib.parse.urlsplit(url).path
+def note_exchange(method, url, asked, status, body, environment):
+    """Notes a successful answer of an endpoint, and what was asked. `asked` and `body` are the request's body and the
+    answer's, in JSON."""
+    address = urllib.parse.urlsplit(url)
     if not 200 <= status < 300:
         return
     for endpoint in apple.ENDPOINTS:
         pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(endpoint))
-        if re.fullmatch(pattern, f"{method} {path}"):
+        if re.fullmatch(pattern, f"{method} {address.path}"):
             note(f"{endpoint} in {environment}")
+            note_request(endpoint, urllib.parse.parse_qs(address.query), json.loads(asked) if asked else {})
             if body:
                 note_members(endpoint, json.loads(body))
+
+
+def note_request(endpoint, query, body):
+    """Notes the parameters and the members of a request. Tests may send others, which the store ignores."""
+    for name in set(query) & set(apple.QUERIES.get(endpoint, ())):
+        note(parameter(endpoint, name))
+    for name in set(body) & set(apple.BODIES.get(endpoint, ())):
+        note(sent(endpoint, name))
+
+
+def note_value(member, value):
+    """Notes a value of a member."""
+    note(f"{member} {value}")
+
+
+def note_version_1(body):
+    """Notes a notification of version 1."""
+    note(of_version_1(body["notification_type"]))
+    for name, value in body.items():
+        note(f"{apple.VERSION_1} {name}")
+        for inner in value if isinstance(value, dict) else ():
+            note(f"{apple.VERSION_1} {name}.{inner}")
 
 
 def note_error(code):
@@ -69,13 +93,33 @@ def words(notification, subtype):
     return notification + (f"/{subtype}" if subtype else "")
 
 
+def parameter(endpoint, name):
+    """The name of a parameter of a query."""
+    return f"{endpoint} with parameter {name}"
+
+
+def sent(endpoint, name):
+    """The name of a member of a request."""
+    return f"{endpoint} with {name} in the body"
+
+
+def of_version_1(notification):
+    """The name of a type of version 1."""
+    return f"{notification} of version 1"
+
+
 def defined():
     """The names of everything that Apple defines."""
     names = [f"{endpoint} in {environment}" for endpoint in apple.ENDPOINTS for environment in ENVIRONMENTS]
     names += [f"{owner} {member}" for owner, members in (apple.ENDPOINTS | apple.PAYLOADS).items()
               for member in members]
+    names += [parameter(endpoint, one) for endpoint, parameters in apple.QUERIES.items() for one in parameters]
+    names += [sent(endpoint, one) for endpoint, members in apple.BODIES.items() for one in members]
+    names += [f"{member} {value}" for member, values in apple.VALUES.items() for value in values]
     names += [UNAUTHENTICATED, *map(str, apple.ERRORS)]
     names += [words(one, subtype) for one, subtypes in apple.NOTIFICATIONS.items() for subtype in subtypes]
+    names += [of_version_1(one) for one in apple.NOTIFICATIONS_1]
+    names += [f"{apple.VERSION_1} {member}" for member in apple.MEMBERS_1]
     return names
 
 
@@ -109,18 +153,28 @@ def page(found):
 
     lines = [
         "# The conformance of the server API", "",
-        "What Apple defines of the [App Store Server API](ServerAPI.md), version 1.21, and of [server",
-        "notifications](Notifications.md), each with a test that shows it. Apple's own library for Python makes most",
-        "requests, and verifies and reads what is signed. The tests of `Tests/Browser` write this page",
-        "(`make test-browser ARGS=--write-conformance`) and compare it; `Tests/Browser/apple.py` lists what Apple",
-        "defines.", "",
+        f"What Apple defines of the [App Store Server API](ServerAPI.md), version {apple.VERSION}, and of [server",
+        "notifications](Notifications.md), each with a test that shows it: the store took what was sent, and answered",
+        "with what is listed. Apple's own library for Python makes most requests, and verifies and reads what is",
+        "signed. The tests of `Tests/Browser` write this page (`make test-browser ARGS=--write-conformance`) and",
+        "compare it; `Tests/Browser/apple.py` lists what Apple defines. Apple documents Advanced Commerce, retention",
+        "messages and the reports of external purchases as APIs of their own, and they are not listed.", "",
         "## Endpoints", "",
         "| endpoint | sandbox | production |", "|---|---|---|"]
     for endpoint in apple.ENDPOINTS:
         lines.append(f"| `{endpoint}` | " + " | ".join(cell(f"{endpoint} in {one}") for one in ENVIRONMENTS) + " |")
+    lines += ["", "## Parameters of queries", "", "| endpoint | parameter | |", "|---|---|---|"]
+    lines += [f"| `{endpoint}` | `{one}` | {cell(parameter(endpoint, one))} |"
+              for endpoint, parameters in apple.QUERIES.items() for one in parameters]
+    lines += ["", "## Members of requests", "", "| endpoint | member | |", "|---|---|---|"]
+    lines += [f"| `{endpoint}` | `{one}` | {cell(sent(endpoint, one))} |"
+              for endpoint, members in apple.BODIES.items() for one in members]
     lines += ["", "## Members of answers", "", "| endpoint | member | |", "|---|---|---|"]
     lines += [f"| `{endpoint}` | `{member}` | {cell(f'{endpoint} {member}')} |"
               for endpoint, members in apple.ENDPOINTS.items() for member in members]
+    lines += ["", "## Values", "", "| member | value | |", "|---|---|---|"]
+    lines += [f"| `{member}` | `{value}` | {cell(f'{member} {value}')} |"
+              for member, values in apple.VALUES.items() for value in values]
     for owner, members in apple.PAYLOADS.items():
         lines += ["", f"## {owner}", "", "| member | |", "|---|---|"]
         lines += [f"| `{member}` | {cell(f'{owner} {member}')} |" for member in members]
@@ -132,6 +186,10 @@ def page(found):
               "| type | subtype | |", "|---|---|---|"]
     lines += [f"| `{one}` | {f'`{subtype}`' if subtype else '–'} | {cell(words(one, subtype))} |"
               for one, subtypes in apple.NOTIFICATIONS.items() for subtype in subtypes]
+    lines += ["", "## Notifications of version 1", "", "| type | |", "|---|---|"]
+    lines += [f"| `{one}` | {cell(of_version_1(one))} |" for one in apple.NOTIFICATIONS_1]
+    lines += ["", f"## {apple.VERSION_1}", "", "| member | |", "|---|---|"]
+    lines += [f"| `{member}` | {cell(f'{apple.VERSION_1} {member}')} |" for member in apple.MEMBERS_1]
     return "\n".join(lines) + "\n", problems
 
 

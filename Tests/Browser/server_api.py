@@ -35,7 +35,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 CATALOG = pathlib.Path(__file__).with_name("reading.yaml")
-APP, OTHER_APP = "com.example.reading", "com.example.monkeys"
+APP, OTHER_APP, THIRD_APP = "com.example.reading", "com.example.monkeys", "com.example.photofilters"
 COINS, LAMP, SEASON = "reading.coins", "reading.lamp", "reading.season"
 PREMIUM, MONTHLY, AUDIO, CLUB = "reading.premium", "reading.monthly", "reading.audio", "reading.club"
 READING_GROUP, AUDIO_GROUP = "21000301", "21000302"
@@ -127,6 +127,13 @@ def encoded(data):
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
+def altered(text):
+    """A good text of the store, such as a revision, with another character at the beginning, in the middle and at the
+    end."""
+    return [text[:place] + ("1" if text[place] == "0" else "0") + text[place + 1:]
+            for place in (0, len(text) // 2, len(text) - 1)]
+
+
 def payload_of(signed):
     """The payload of a signed text."""
     return json.loads(decoded(signed.split(".")[1]))
@@ -159,6 +166,15 @@ def token(key, *, header=(), claims=(), sign=None):
         encoded(json.dumps({name: value for name, value in part.items() if value is not None}).encode())
         for part in (head, body))
     return content + "." + encoded((sign or ecdsa(private_key(key)))(content.encode()))
+
+
+def wait_for(look):
+    """Waits until something is there. Returns it."""
+    end = time.monotonic() + 30
+    while not (found := look()):
+        assert time.monotonic() < end, "nothing came"
+        time.sleep(0.1)
+    return found
 
 
 @contextlib.contextmanager
@@ -211,8 +227,9 @@ class AppServer:
 
         def noted(*arguments, **named):
             response = execute(*arguments, **named)
-            conformance.note_answer(
-                response.request.method, response.request.url, response.status_code, response.content, self.environment)
+            conformance.note_exchange(
+                response.request.method, response.request.url, response.request.body, response.status_code,
+                response.content, self.environment)
             return response
 
         client._execute_request = noted
@@ -325,6 +342,7 @@ class AppServer:
         assert item.originalTransactionId == bought.originalTransactionId == renewal.originalTransactionId
         assert (renewal.productId, renewal.renewalDate) == (bought.productId, bought.expiresDate)
         assert (found.status == Status.REVOKED) == (bought.revocationDate is not None)
+        conformance.note_value("status", item.rawStatus)
         overdue = found.status in (Status.BILLING_RETRY, Status.BILLING_GRACE_PERIOD)
         assert bool(renewal.isInBillingRetryPeriod) == overdue
         if found.status == Status.ACTIVE:
@@ -351,7 +369,8 @@ class AppServer:
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 found = Answer(answer.status, answer.headers["Content-Type"], answer.read())
-                conformance.note_answer(method, path, found.status, found.body, self.environment)
+                conformance.note_exchange(
+                    method, path, request.data, found.status, found.body, self.environment)
                 return found
         except urllib.error.HTTPError as error:
             with error:

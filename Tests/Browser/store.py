@@ -24,6 +24,11 @@ MONKEYS, FILTERS, ALBUM, SONG, FILM, BOOK = 1400000001, 1400000002, 1400000003, 
 GIBBONS = 1300000003
 MARKUP = 1400000099
 
+# The address of a PostgreSQL server on which tests may make schemas (scripts/with-postgresql), and the databases with
+# which tests of the store run. A run in CI must have the server.
+POSTGRESQL = os.environ.get("CORNERSTORE_TEST_POSTGRESQL")
+DATABASES = ["sqlite", "postgresql"] if POSTGRESQL or os.environ.get("CI") == "true" else ["sqlite"]
+
 
 class Refused(Exception):
     """An answer that is no success."""
@@ -37,9 +42,16 @@ class Store:
 
     PORTS = ("control", "sandbox", "production", "storefront", "merchant", "console")
 
-    def __init__(self, more=(HOSTILE,), options=(), environment=None, usual=False):
+    def __init__(self, more=(HOSTILE,), options=(), environment=None, usual=False, database="sqlite"):
         """`more` are further catalogs, `options` and `environment` those of `cornerstore serve`. With `usual`, the data
-        directory is the usual one of the program's working directory, and pages need not name it."""
+        directory is the usual one of the program's working directory, and pages need not name it. `database` is one of
+        `DATABASES`."""
+        # The beginning of the names of the schemas on PostgreSQL; None with SQLite.
+        self._schemas = None
+        if database == "postgresql":
+            assert POSTGRESQL, "CORNERSTORE_TEST_POSTGRESQL is not set: run the tests through scripts/with-postgresql"
+            self._schemas = "test_" + uuid.uuid4().hex[:16]
+            options = ["--database", POSTGRESQL, "--schema-prefix", self._schemas, *options]
         examples = ROOT / "Examples"
         self.program = os.environ.get("CORNERSTORE", str(ROOT / ".build/debug/cornerstore"))
         self._folder = tempfile.TemporaryDirectory(prefix="cornerstore-browser.")
@@ -119,11 +131,17 @@ class Store:
         return time.monotonic() - began
 
     def stop(self):
-        """Stops the program and removes its folder."""
+        """Stops the program and removes its folder and its schemas."""
         self.halt()
         _ = self.log
         self._log.close()
         self._folder.cleanup()
+        if self._schemas:
+            names = ", ".join(f"{self._schemas}_{part}" for part in ("apps", "sandbox", "production", "merchant"))
+            subprocess.run(
+                ["psql", "--no-psqlrc", "--quiet", f"--dbname={POSTGRESQL}",
+                 f"--command=DROP SCHEMA IF EXISTS {names} CASCADE"],
+                check=True, timeout=60, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def answer_reviews(self, item, text):
         """Answers all reviews of an item in the developer's name."""

@@ -3,10 +3,13 @@
 import collections
 import contextlib
 import json
-import time
+import ssl
 import uuid
 
+import apple
+import conformance
 import pytest
+import receivers
 import store as stores
 from appstoreserverlibrary.api_client import APIError, APIException
 from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
@@ -16,19 +19,20 @@ from appstoreserverlibrary.models.NotificationTypeV2 import NotificationTypeV2
 from appstoreserverlibrary.models.SendAttemptResult import SendAttemptResult
 from appstoreserverlibrary.models.Status import Status
 from appstoreserverlibrary.models.Subtype import Subtype
+from appstoreserverlibrary.signed_data_verifier import VerificationException, VerificationStatus
 from server_api import (
-    APP, CATALOG, CLUB, COINS, DAY, MONTHLY, NAMES, OTHER_APP, PREMIUM, AppServer, assert_known, make_key, payload_of,
-    refused,
+    APP, CATALOG, CLUB, COINS, DAY, MONTHLY, NAMES, OTHER_APP, PREMIUM, THIRD_APP, AppServer, altered, assert_known,
+    make_key, payload_of, refused, wait_for,
 )
 
 ALWAYS = {"notificationType", "notificationUUID", "version", "signedDate"}
 ONE_OF = {"data", "summary", "externalPurchaseToken", "appData"}
 
 
-@pytest.fixture(scope="module")
-def store():
+@pytest.fixture(scope="module", params=stores.DATABASES)
+def store(request):
     """A store with the app, and without a merchant, to which notifications of an app without an address would go."""
-    with stores.running(more=[CATALOG], options=["--no-merchant"]) as running:
+    with stores.running(more=[CATALOG], options=["--no-merchant"], database=request.param) as running:
         yield running
 
 
@@ -56,15 +60,6 @@ def send_to(api, receiver):
     """Sets the address to which the store sends an environment's notifications."""
     api.store.run("notification", "url", "set", "--app", APP, "--environment", api.environment,
                   f"http://127.0.0.1:{receiver.port}/notifications")
-
-
-def wait_for(look):
-    """Waits until something is there. Returns it."""
-    end = time.monotonic() + 30
-    while not (found := look()):
-        assert time.monotonic() < end, "nothing came"
-        time.sleep(0.1)
-    return found
 
 
 def signed_payloads(receiver):
@@ -99,11 +94,11 @@ def verified(api, signed):
     return note, api.transaction(note.data.signedTransactionInfo) if note.data.signedTransactionInfo else None
 
 
-def attempts(api, token):
+def attempts(client, token):
     """The payload of a test notification, and the results of the attempts to send it."""
     def look():
         try:
-            return api.client.get_test_notification_status(token)
+            return client.get_test_notification_status(token)
         except APIException as error:
             assert error.api_error == APIError.TEST_NOTIFICATION_NOT_FOUND
             return None
@@ -118,7 +113,7 @@ def test_a_test_notification_arrives(api, receiver):
     (signed,) = signed_payloads(receiver)
     note, transaction = verified(api, signed)
     assert (note.notificationType, note.subtype, transaction) == (NotificationTypeV2.TEST, None, None)
-    assert attempts(api, token) == attempts(api, token.upper()) == (signed, [SendAttemptResult.SUCCESS])
+    assert attempts(api.client, token) == attempts(api.client, token.upper()) == (signed, [SendAttemptResult.SUCCESS])
     with refused(APIError.INVALID_TEST_NOTIFICATION_TOKEN):
         api.client.get_test_notification_status("x")
 
@@ -137,7 +132,7 @@ def test_a_failed_attempt_is_noted(api, receiver):
         send_to(api, failing)
         try:
             token = api.client.request_test_notification().testNotificationToken
-            assert attempts(api, token)[1] == [SendAttemptResult.UNSUCCESSFUL_HTTP_RESPONSE_CODE]
+            assert attempts(api.client, token)[1] == [SendAttemptResult.UNSUCCESSFUL_HTTP_RESPONSE_CODE]
         finally:
             send_to(api, receiver)
 
@@ -220,6 +215,11 @@ def test_the_history_has_pages(api, receiver):
     first = wait_for(first_page)
     second = api.client.get_notification_history(first.paginationToken, request)
     assert (len(second.notificationHistory), second.hasMore, second.paginationToken) == (1, False, None)
+    # A token is good for its query.
+    longer = NotificationHistoryRequest(now - 2 * DAY, now + DAY, transactionId=coins[0])
+    for asked, wrong in ((longer, first.paginationToken), *((request, one) for one in altered(first.paginationToken))):
+        with refused(APIError.INVALID_PAGINATION_TOKEN):
+            api.client.get_notification_history(wrong, asked)
     found = [verified(api, one.signedPayload)[1].transactionId
              for page in (first, second) for one in page.notificationHistory]
     assert sorted(found) == sorted(coins)
@@ -258,6 +258,57 @@ def test_an_extension_of_all_is_told(api, receiver):
         ["USA"], 1, 0)
 
 
+# What a server does with a notification, by the result of the attempt: the bytes that it answers.
+HEAD = "HTTP/1.1 200 OK\r\n"
+ANSWERS = {
+    "SUCCESS": HEAD + "Content-Length: 0\r\n\r\n",
+    "UNSUCCESSFUL_HTTP_RESPONSE_CODE": "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+    "NO_RESPONSE": "",
+    "PREMATURE_CLOSE": HEAD + "Content-Length: 100\r\n\r\nhello",
+    "INVALID_RESPONSE": "hello, this is no HTTP\r\n\r\n",
+    "UNSUPPORTED_CHARSET": HEAD + "Content-Type: text/html; charset=klingon\r\nContent-Length: 2\r\n\r\nok",
+    "CIRCULAR_REDIRECT": "HTTP/1.1 307 Elsewhere\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+    "OTHER": "HTTP/1.1 307 Elsewhere\r\nLocation: https://example.com/\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+def test_an_attempt_has_apples_word(store, key, tmp_path):
+    """In the sandbox, which sends once. The app has no other notifications."""
+    api = AppServer(store, key, "sandbox")
+    client = api.connect(make_key(store, THIRD_APP), app=THIRD_APP)
+
+    def ask(url):
+        """Has a test notification sent to an address. Returns its token."""
+        store.run("notification", "url", "set", "--app", THIRD_APP, url)
+        return client.request_test_notification().testNotificationToken
+
+    def assert_result(token, word):
+        assert [one.value for one in attempts(client, token)[1]] == [word]
+        conformance.note_value("sendAttemptResult", word)
+
+    certificate = receivers.make_certificate(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    seen = set()
+    with contextlib.closing(receivers.RawReceiver(None)) as silent:
+        # It takes the longest, so it begins.
+        waits = ask(f"http://127.0.0.1:{silent.port}/")
+        wait_for(lambda: silent.received)
+        for word, answer in ANSWERS.items():
+            with contextlib.closing(receivers.RawReceiver(answer.encode())) as receiver:
+                assert_result(ask(f"http://127.0.0.1:{receiver.port}/"), word)
+                assert len(receiver.received) == 1
+            seen.add(word)
+        # Nobody listens there any more.
+        assert_result(ask(f"http://127.0.0.1:{receiver.port}/"), "SOCKET_ISSUE")
+        # A certificate that the machine does not trust. Nothing is sent.
+        with contextlib.closing(receivers.RawReceiver(b"", tls)) as receiver:
+            assert_result(ask(f"https://127.0.0.1:{receiver.port}/"), "TLS_ISSUE")
+            assert receiver.received == []
+        assert_result(waits, "TIMED_OUT")
+    assert seen | {"SOCKET_ISSUE", "TLS_ISSUE", "TIMED_OUT"} == set(apple.VALUES["sendAttemptResult"])
+
+
 # The library knows neither the members of the other samples nor the object of UNCLAIM_SEATS.
 @pytest.mark.parametrize("kind, part", [
     ("EXTERNAL_PURCHASE_TOKEN/UNREPORTED", "externalPurchaseToken"), ("RESCIND_CONSENT", "appData"),
@@ -278,3 +329,47 @@ def test_samples_have_apples_form(api, receiver, kind, part):
     if transaction:
         info = payload_of(note.data.signedTransactionInfo)["advancedCommerceInfo"]
         assert [one["SKU"] for one in info["items"]] == ["sample"]
+
+
+# What the samples have that the library does not know.
+@pytest.mark.parametrize("kind, members", [
+    ("EXTERNAL_PURCHASE_TOKEN/CREATED", {"tokenType", "tokenExpirationDate"}),
+    ("EXTERNAL_PURCHASE_TOKEN/ACTIVE_TOKEN_REMINDER", {"tokenType", "tokenExpirationDate"}),
+    ("MIGRATION", {"previousOriginalTransactionId"}),
+    ("REFUND/SEATS", {"invitationManagement", "multiSeatInfo", "revokedSeatQuantity", "renewalQuantity"}),
+    ("DID_CHANGE_RENEWAL_PREF/INCREASE_QUANTITY", {"invitationManagement", "renewalQuantity"}),
+    ("DID_CHANGE_RENEWAL_PREF/DECREASE_QUANTITY", {"invitationManagement", "renewalQuantity"}),
+    ("UNCLAIM_SEATS", {"unclaimInfo", "unclaimSeatIds"})])
+def test_samples_have_newer_members(api, receiver, kind, members):
+    # Retries of production wait longer.
+    wait_for(lambda: all("nextAttemptDate" in one for one in api.report(
+        "notification", "list", "--app", APP, "--state", "waiting")))
+    known = len(receiver.received)
+    sent = api.report("notification", "sample", "--app", APP, kind)
+    wait_for(lambda: len(receiver.received) > known)
+    (signed,) = signed_payloads(receiver)[known:]
+    payload = payload_of(signed)
+    assert "/".join(filter(None, (payload["notificationType"], payload.get("subtype")))) == kind
+    assert sent["isSample"] and payload["notificationUUID"] == sent["notificationUUID"]
+    found = {"ResponseBodyV2DecodedPayload": payload}
+    if "unclaimInfo" in payload:
+        # The library finds the signature good, and no app that it knows.
+        with pytest.raises(VerificationException) as caught:
+            api.verifier.verify_and_decode_notification(signed)
+        assert caught.value.status == VerificationStatus.INVALID_APP_IDENTIFIER
+        found["UnclaimInfo"] = payload["unclaimInfo"]
+    else:
+        api.verifier.verify_and_decode_notification(signed)
+    if "externalPurchaseToken" in payload:
+        found["ExternalPurchaseToken"] = payload["externalPurchaseToken"]
+    if "data" in payload:
+        bought, renewal = payload["data"]["signedTransactionInfo"], payload["data"]["signedRenewalInfo"]
+        api.verifier.verify_and_decode_signed_transaction(bought)
+        api.verifier.verify_and_decode_renewal_info(renewal)
+        found |= {"Data": payload["data"], "JWSTransactionDecodedPayload": payload_of(bought),
+                  "JWSRenewalInfoDecodedPayload": payload_of(renewal)}
+        if seats := payload_of(bought).get("multiSeatInfo"):
+            found["MultiSeatInfo"] = seats
+    for model, content in found.items():
+        conformance.note_members(model, content)
+    assert members <= set().union(*found.values())

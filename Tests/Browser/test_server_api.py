@@ -35,17 +35,17 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from server_api import (
     APP, AUDIO, AUDIO_GROUP, CATALOG, CLUB, COINS, DAY, LAMP, MONTHLY, NAMES, OTHER_APP, OTHER_COINS, PREMIUM,
-    READING_GROUP, SEASON, AppServer, assert_known, decoded, ecdsa, encoded, make_key, payload_of, private_key, refused,
-    token, unauthenticated,
+    READING_GROUP, SEASON, AppServer, altered, assert_known, decoded, ecdsa, encoded, make_key, payload_of, private_key,
+    refused, token, unauthenticated,
 )
 
 V1, V2 = GetTransactionHistoryVersion
 
 
-@pytest.fixture(scope="module")
-def store():
+@pytest.fixture(scope="module", params=stores.DATABASES)
+def store(request):
     """A store with the app."""
-    with stores.running(more=[CATALOG]) as running:
+    with stores.running(more=[CATALOG], database=request.param) as running:
         yield running
 
 
@@ -136,6 +136,19 @@ def test_a_history_has_pages_filters_and_an_order(api):
     assert api.ids(monthly, V1) == [one for one in bought if one not in (coins[0], coins[5])]
     assert api.ids(monthly, V1, productTypes=[ProductType.CONSUMABLE], sort=Order.DESCENDING) == [
         one for one in coins[::-1] if one not in (coins[0], coins[5])]
+    # It has the same filters.
+    for filters in (
+            {"startDate": date}, {"endDate": date}, {"productIds": [LAMP, MONTHLY]}, {"revoked": True},
+            {"subscriptionGroupIdentifiers": [READING_GROUP]},
+            {"inAppOwnershipType": InAppOwnershipType.PURCHASED}):
+        assert api.ids(monthly, V1, **filters) == [
+            one for one in api.ids(monthly, V2, **filters) if one not in (coins[0], coins[5])], filters
+    # Apple has deprecated this parameter, and the library does not send it.
+    for version, expected in ((1, api.ids(monthly, V1, revoked=False)), (2, api.ids(monthly, V2, revoked=False))):
+        answer = api.ask(f"/inApps/v{version}/history/{monthly}?excludeRevoked=true", "Bearer " + token(api.key))
+        assert answer.status == 200
+        found = [payload_of(signed)["transactionId"] for signed in json.loads(answer.body)["signedTransactions"]]
+        assert lamp not in found and found == expected[:len(found)] and found
 
 
 def test_what_a_family_shares(api):
@@ -273,6 +286,7 @@ def test_errors_have_apples_numbers_and_texts(api):
     # A revision is good for its query.
     revision = client.get_transaction_history(own, None, everything, V2).revision
     for asked, text in ((everything, "x"), (everything, revision + "0"),
+                        *((everything, text) for text in altered(revision)),
                         (TransactionHistoryRequest(productIds=[COINS]), revision)):
         with refused(APIError.INVALID_REQUEST_REVISION):
             client.get_transaction_history(own, text, asked, V2)
@@ -445,8 +459,9 @@ def test_refunds_have_pages(api):
     api.refund(coins[-1])
     page = api.client.get_refund_history(coins[0], page.revision)
     assert [api.transaction(signed).transactionId for signed in page.signedTransactions] == coins[-1:]
-    with refused(APIError.INVALID_REQUEST_REVISION):
-        api.client.get_refund_history(coins[0], "x")
+    for wrong in ("x", *altered(page.revision)):
+        with refused(APIError.INVALID_REQUEST_REVISION):
+            api.client.get_refund_history(coins[0], wrong)
     with refused(APIError.TRANSACTION_ID_NOT_FOUND):
         api.client.get_refund_history("999", None)
 
@@ -657,6 +672,16 @@ NOTIFICATIONS = "/inApps/v1/notifications/history"
 def test_further_errors_have_apples_numbers_and_texts(api, error, method, path, body):
     coins, now = api.buy(api.customer(), COINS), api.report("clock", "show")["milliseconds"]
     api.assert_refused(error, path.format(coins=coins), method, body and body(now))
+
+
+def test_a_body_has_at_most_64_kib(api):
+    now = api.report("clock", "show")["milliseconds"]
+    asked = {"startDate": now - DAY, "endDate": now, "filler": ""}
+    asked["filler"] = "x" * ((64 << 10) - len(json.dumps(asked)))
+    # Unknown members are ignored.
+    assert api.ask(NOTIFICATIONS, "Bearer " + token(api.key), "POST", asked).status == 200
+    asked["filler"] += "x"
+    api.assert_refused(APIError.GENERAL_BAD_REQUEST, NOTIFICATIONS, "POST", asked)
 
 
 def test_a_members_share_is_not_changed(api):

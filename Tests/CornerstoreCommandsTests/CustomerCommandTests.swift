@@ -96,6 +96,16 @@ import Testing
             let all = await store.run("price-increase list").output
             #expect(all.contains(Self.email) && all.contains("6.99 USD") && all.contains("none yet"))
             #expect(await store.run("price-increase withdraw pro --account \(Self.email)").output == "Withdrawn.\n")
+            #expect(await store.run("price-increase accept pro --account \(Self.email)").status == 1)
+            #expect(await store.run("price-increase add pro 6.99 --account \(Self.email)").status == 0)
+            let accepted = await store.run("price-increase accept pro --account \(Self.email)").output
+            #expect(accepted.contains("6.99 USD") && accepted.contains("accepted"))
+            #expect(await store.run("price-increase decline pro --account \(Self.email)").status == 1)
+            #expect(await store.run("price-increase add pro 7.99 --account \(Self.email)").status == 0)
+            #expect(
+                await store.run("price-increase decline pro --account \(Self.email)").output.contains("declined"))
+            #expect(await store.run("price-increase add pro 8.99 --account \(Self.email)").status == 0)
+            #expect(await store.run("price-increase withdraw pro --account \(Self.email)").status == 0)
             #expect(await store.run("price-increase").output == "No price increases.\n")
             #expect(
                 await store.run("price-increase withdraw pro --app com.example.app --account \(Self.email)").status == 1
@@ -194,7 +204,8 @@ import Testing
 
     @Test(arguments: [
         "device", "device payments", "promote", "code", "code add", "price-increase", "price-increase add",
-        "price-increase withdraw", "subscription", "subscription list", "subscription show", "app preview",
+        "price-increase withdraw", "price-increase accept", "price-increase decline",
+        "subscription", "subscription list", "subscription show", "app preview",
         "transaction refund", "purchase resolve", "review", "review list", "review show", "review answer",
         "review hide",
         "review unhide",

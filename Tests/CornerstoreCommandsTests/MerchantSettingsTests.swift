@@ -16,6 +16,7 @@ import Testing
             let flags: [ServeSetting: String] = [
                 .data: directory.url.path, .database: "postgres://localhost/x", .schemaPrefix: "shop",
                 .blobs: "s3://packages/a", .merchantPort: "0", .webhook: "https://backend.example/hook",
+                .consumption: "neutral", .accountTokens: "true",
             ]
             let settings = try ServeSettings(
                 flags: flags, files: ["a.storekit"], productsFiles: [],
@@ -31,6 +32,8 @@ import Testing
             #expect(merchant.bundleIDs == ["com.example.a"] && merchant.policy.environments == [.production, .sandbox])
             #expect(merchant.stores.map(\.roots.count) == [2])
             #expect(merchant.webhooks != nil && merchant.policy.sendsWebhooks)
+            let answers = try #require(merchant.policy.consumption)
+            #expect(answers.preference == nil && merchant.policy.setsAccountTokens)
             try FileManager.default.removeItem(at: roots)
             let error = #expect(throws: CommandError.self) {
                 try MerchantSettings(port: 0).configuration(beside: store, apps: [])

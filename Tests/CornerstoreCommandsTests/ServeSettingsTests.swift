@@ -94,11 +94,18 @@ import Testing
             case .logFormat: "json"
             case .adminToken: "token"
             case .blobs: "s3://packages?region=eu-west-3"
-            case .behindProxy, .noRateLimits: "true"
+            case .behindProxy, .noRateLimits, .samples, .accountTokens: "true"
+            case .consumption: "prorate"
             case .signInRate, .accountRate, .addressRate, .userRate, .keyRate, .searchRate: "3:70"
             case .maxConnections, .maxConnectionsPerAddress, .maxBodyMemory: "77"
             }
         let name = "CORNERSTORE_" + setting.rawValue.uppercased().replacing("-", with: "_")
+        if setting == .samples {
+            // They matter to a merchant that answers consumption requests.
+            let answers = try settings(flags: [.samples: value, .consumption: "grant"]).merchant()
+            #expect(answers?.consumption?.hasSamples == true)
+            return
+        }
         let usual = try described(settings())
         let changed = try [
             described(settings(flags: [setting: value])), described(settings(environment: [name: value])),
@@ -120,6 +127,17 @@ import Testing
         let error = #expect(throws: CommandError.self) { try settings(file: "no-merchant: maybe").merchant() }
         #expect(error?.code == .usage && error?.detail.contains("no-merchant") == true)
         #expect(throws: CommandError.self) { try settings(flags: [.merchantPort: "65536"]).merchant() }
+    }
+
+    @Test func theMerchantAnswersTheStoreByPolicy() throws {
+        let silent = try #require(try settings().merchant())
+        #expect(silent.consumption == nil && !silent.setsAccountTokens)
+        let given = try settings(flags: [.consumption: "decline", .samples: "true", .accountTokens: "true"])
+        let merchant = try #require(try given.merchant())
+        let answers = try #require(merchant.consumption)
+        #expect(answers.preference == .decline && answers.hasSamples && merchant.setsAccountTokens)
+        let error = #expect(throws: CommandError.self) { try settings(flags: [.consumption: "maybe"]).merchant() }
+        #expect(error?.code == .usage && error?.detail.contains("consumption") == true)
     }
 
     @Test func webhooksNeedASecretOfTheEnvironment() throws {

@@ -18,6 +18,7 @@ import Testing
         "serve a.storekit b.storekit --bundle-id com.example",
         "serve a.storekit --merchant-port 65536", "serve a.storekit --node 64", "serve a.storekit --sandbox-port 65536",
         "serve a.storekit --log-level loud", "serve a.storekit --log-format xml",
+        "serve a.storekit --consumption maybe",
         "serve a.storekit --database mysql://x", "fault order finish 503 --count 0",
         "payment-rule add a --count 0", "payment-rule add a --minimum -5",
         "content init", "content init a/b", "content check a --above first",
@@ -41,7 +42,7 @@ import Testing
         "notification list --state lost", "notification show", "notification resend", "notification url set",
         "notification test --environment mars", "rate-limit set", "rate-limit set history", "rate-limit set history 0",
         "rate-limit set books 1", "rate-limit set history 1000000001", "rate-limit apple --environment mars",
-        "notification sample",
+        "notification sample", "price-increase accept pro", "price-increase decline",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))

@@ -143,13 +143,23 @@ import Testing
                 shop.clock.milliseconds += 3_600_000
             }
             #expect((10...20).contains(attempts))
+            // In the sandbox after 5 minutes.
+            let sandboxed = shop.purchase("coins", 2, environment: .sandbox)
+            _ = try await shop.redeem(sandboxed, for: "ann")
+            try await shop.notify("CONSUMPTION_REQUEST", sandboxed)
+            attempts = 0
+            for _ in 0..<20 {
+                attempts += try await shop.merchant.sendStoreCalls()
+                shop.clock.milliseconds += 60_000
+            }
+            #expect((2...5).contains(attempts))
             api.fail(.refused)
             try await shop.notify("CONSUMPTION_REQUEST", purchase)
             #expect(try await shop.merchant.sendStoreCalls() == 1)
             shop.clock.milliseconds += 3_600_000
             #expect(try await shop.merchant.sendStoreCalls() == 0)
             shop.clock.milliseconds += Merchant.storeCallsKeptFor + 3_600_000
-            #expect(try await shop.merchant.pruneStoreCalls() == 3)
+            #expect(try await shop.merchant.pruneStoreCalls() == 4)
         }
     }
 

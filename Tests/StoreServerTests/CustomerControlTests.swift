@@ -147,6 +147,22 @@ import Testing
             let answered = try await server.device(.priceConsents, token: session.token, body: withdrawn)
             #expect(answered.status == 409 && answered.code == "price_changed")
 
+            let answer = "\(increases)/answer"
+            let unasked = try await server.control(
+                "POST", answer, body("club.monthly", account + #","accepts":true"#))
+            #expect(unasked.status == 409 && unasked.text.contains("no price increase"))
+            let ten = try await server.control("POST", increases, body("club.monthly", account + #","price":"10""#))
+            #expect(ten.status == 201)
+            for _ in 0..<2 {
+                let given = try await server.control(
+                    "POST", answer, body("club.monthly", account + #","accepts":true"#))
+                #expect(given.status == 200)
+                #expect(try given.decoded(ControlAPI.PriceIncrease.self).answer == "accepted")
+            }
+            let other = try await server.control("POST", answer, body("club.monthly", account + #","accepts":false"#))
+            #expect(other.status == 409 && other.code == "wrong_state")
+            #expect(try await server.control("POST", answer, body("club.monthly", account)).status == 400)
+
             let codes = "\(Self.prefix)/codes"
             let code = try await server.control("POST", codes, body("credits5")).decoded(ControlAPI.Code.self)
             #expect(code.accountId == nil)

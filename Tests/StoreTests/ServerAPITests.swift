@@ -412,8 +412,12 @@ struct TestAPI {
             let shared = try await api.statuses(share.transactionID)
             #expect(shared.map(\.status) == [2, 2])
             #expect(shared.allSatisfy { $0.transaction["inAppOwnershipType"] as? String == "FAMILY_SHARED" })
-            await #expect(throws: APIError.invalidStatus) {
-                try await api.api.statuses(bought.transactionID.description, ["6"], of: TestStore.bundleID)
+            #expect(
+                try await api.statuses(bought.transactionID, Array(repeating: "2", count: 100)).count == 2)
+            for wrong in [["6"], Array(repeating: "2", count: 101)] {
+                await #expect(throws: APIError.invalidStatus) {
+                    try await api.api.statuses(bought.transactionID.description, wrong, of: TestStore.bundleID)
+                }
             }
         }
     }

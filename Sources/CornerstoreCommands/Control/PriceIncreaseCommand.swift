@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlWire
 import StoreWire
 
-/// `cornerstore price-increase`: orders and withdraws price increases of subscriptions, and shows the answers.
+/// `cornerstore price-increase`: orders and withdraws price increases of subscriptions, and shows and gives answers.
 struct PriceIncreaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "price-increase",
@@ -12,9 +12,10 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
 
               cornerstore price-increase add com.example.app.club 6.99 --account anna@example.com
               cornerstore price-increase list --account anna@example.com
+              cornerstore price-increase accept com.example.app.club --account anna@example.com
               cornerstore price-increase withdraw com.example.app.club --account anna@example.com
             """,
-        subcommands: [List.self, Add.self, Withdraw.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Add.self, Accept.self, Decline.self, Withdraw.self], defaultSubcommand: List.self)
 
     struct Options: ParsableArguments {
         @OptionGroup var environment: EnvironmentOptions
@@ -29,6 +30,17 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
                 ]
             }
             return Table(heading: ["account", "product", "from", "to", "answer"], rows: rows).text(style)
+        }
+
+        /// Gives the customer's answer and shows the increase.
+        func answer(_ product: String, _ subscriber: Subscriber, accepts: Bool) async throws {
+            let client = try control.client()
+            let bundleID = try await subscriber.bundleID(of: product, client)
+            let increase: ControlAPI.PriceIncrease = try await client.send(
+                .answerPriceIncrease(environment.environment),
+                ControlAPI.PriceAnswer(
+                    bundleId: bundleID, productId: product, account: subscriber.account, accepts: accepts))
+            try Console.current.report(increase, json: output.json) { Self.text([increase], $0) }
         }
     }
 
@@ -83,6 +95,34 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
             help: ArgumentHelp(
                 "The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
         var app: String?
+
+        /// Returns the app's bundle identifier. An app that is named need not sell the product any more.
+        func bundleID(of product: String, _ client: ControlClient) async throws -> String {
+            if let app { return app }
+            return try await AppSelection.bundleID(of: product, app: nil, client)
+        }
+    }
+
+    struct Accept: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Accept a price increase for the customer, as on the customer's device.")
+        @Argument(help: "The subscription's identifier.")
+        var product: String
+        @OptionGroup var subscriber: Subscriber
+        @OptionGroup var options: Options
+
+        func run() async throws { try await options.answer(product, subscriber, accepts: true) }
+    }
+
+    struct Decline: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Decline a price increase for the customer. The subscription ends with its current period.")
+        @Argument(help: "The subscription's identifier.")
+        var product: String
+        @OptionGroup var subscriber: Subscriber
+        @OptionGroup var options: Options
+
+        func run() async throws { try await options.answer(product, subscriber, accepts: false) }
     }
 
     struct Withdraw: AsyncParsableCommand {
@@ -96,13 +136,7 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
 
         func run() async throws {
             let client = try control.client()
-            // The catalog need not sell the product any more.
-            let bundleID: String
-            if let app = subscriber.app {
-                bundleID = app
-            } else {
-                bundleID = try await AppSelection.bundleID(of: product, app: nil, client)
-            }
+            let bundleID = try await subscriber.bundleID(of: product, client)
             try await client.perform(
                 .withdrawPriceIncrease(
                     environment.environment, account: subscriber.account, bundle: bundleID, product: product))

@@ -58,7 +58,7 @@ extension MerchantOptions {
             try WebhookReceiver(option: $0, environment: environment)
         }
         configuration.storeAPI = try storeAPI()
-        configuration.policy.consumption = try consumption()
+        configuration.policy.consumption = try layers.consumption()
         configuration.policy.setsAccountTokens = try layers.isSet(.accountTokens)
         MerchantServing.adjust(&configuration)
         return configuration
@@ -100,19 +100,6 @@ extension MerchantOptions {
     /// Reads the keys of stores' APIs.
     private func storeAPI() throws -> [StoreAPIAccess] {
         try layers.text(.storeKeys).map { try StoreAPIKeysFile.read(URL(fileURLWithPath: $0)) } ?? []
-    }
-
-    /// How the server answers the store's questions about consumption; nil when it does not.
-    private func consumption() throws -> ConsumptionPolicy? {
-        let preference: ConsumptionPolicy.Preference?
-        switch try layers.choice(.consumption, otherwise: Consumption.silent) {
-        case .silent: return nil
-        case .neutral: preference = nil
-        case .decline: preference = .decline
-        case .grant: preference = .grantFull
-        case .prorate: preference = .grantProrated
-        }
-        return ConsumptionPolicy(preference: preference, hasSamples: try layers.isSet(.samples))
     }
 
     private func policy() throws -> MerchantPolicy {

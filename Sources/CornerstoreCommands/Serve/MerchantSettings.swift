@@ -17,6 +17,10 @@ struct MerchantSettings: Equatable {
     var rates: RateLimits.Rates? = .standard
     /// The receiver of webhooks; nil for none.
     var webhooks: WebhookReceiver?
+    /// How the merchant answers the store's questions about consumption; nil when it does not.
+    var consumption: ConsumptionPolicy?
+    /// Whether the merchant sets the account token of a purchase without one to the user who redeems it.
+    var setsAccountTokens = false
 
     /// Returns the configuration of the merchant beside an open store.
     ///
@@ -35,6 +39,8 @@ struct MerchantSettings: Equatable {
             policy: MerchantPolicy(
                 environments: [.production, .sandbox], sendsWebhooks: webhooks != nil, usualEnvironment: .sandbox),
             productsFiles: productsFiles, rates: rates, isBehindProxy: store.isBehindProxy)
+        configuration.policy.consumption = consumption
+        configuration.policy.setsAccountTokens = setsAccountTokens
         configuration.webhooks = webhooks
         configuration.limits = store.limits
         configuration.mayLackApps = store.catalogFiles.isEmpty

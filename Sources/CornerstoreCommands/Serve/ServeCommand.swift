@@ -109,6 +109,21 @@ struct ServeCommand: AsyncParsableCommand {
     var merchantProducts: [String] = []
     @Option(help: ArgumentHelp("The URL to which the merchant sends webhooks.", valueName: "url"))
     var webhook: String?
+    @Option(
+        help:
+            "How the merchant answers when the store asks what a customer consumed who wants a refund: silent (default), neutral, decline, grant or prorate. Only users who consented are answered about.",
+        completion: .list(MerchantOptions.Consumption.allCases.map(\.rawValue)))
+    var consumption: String?
+    @Flag(
+        inversion: .prefixedNo,
+        help: "The merchant tells the store that customers could try products before they bought them (default: no).")
+    var samples: Bool?
+    @Flag(
+        inversion: .prefixedNo,
+        help:
+            "The merchant sets the account token of a purchase without one to the user who redeems it (default: no)."
+    )
+    var accountTokens: Bool?
     @Flag(inversion: .prefixedNo, help: "Run the merchant beside the store (default: yes).")
     var merchant: Bool?
     @OptionGroup(title: "Console") var consoleOptions: ConsoleOptions
@@ -159,6 +174,9 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.feedCountries] = feedCountries
         flags[.merchantPort] = merchantPort.map(String.init)
         flags[.webhook] = webhook
+        flags[.consumption] = consumption
+        flags[.samples] = samples.map(String.init)
+        flags[.accountTokens] = accountTokens.map(String.init)
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
         flags[.node] = node.map(String.init)
         flags[.behindProxy] = behindProxy.map(String.init)

@@ -34,6 +34,9 @@ enum ServeSetting: String, ServerSettingName {
     case feedCountries = "feed-countries"
     case merchantPort = "merchant-port"
     case webhook
+    case consumption
+    case samples
+    case accountTokens = "account-tokens"
     case noMerchant = "no-merchant"
     case consolePort = "console-port"
     case consoleHost = "console-host"
@@ -132,7 +135,8 @@ struct ServeSettings {
         let productsFiles = layers.list(.merchantProducts)
         return MerchantSettings(
             port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) }, rates: rates,
-            webhooks: try text(.webhook).map { try WebhookReceiver(option: $0, environment: secrets) })
+            webhooks: try text(.webhook).map { try WebhookReceiver(option: $0, environment: secrets) },
+            consumption: try layers.consumption(), setsAccountTokens: try layers.isSet(.accountTokens))
     }
 
     /// Returns the settings of the console beside the store; nil for a store without a console.

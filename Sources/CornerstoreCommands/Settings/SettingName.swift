@@ -21,6 +21,9 @@ protocol ServerSettingName: SettingName {
     static var consoleFiles: Self { get }
     static var behindProxy: Self { get }
     static var noRateLimits: Self { get }
+    static var consumption: Self { get }
+    static var samples: Self { get }
+    static var accountTokens: Self { get }
     static var addressRate: Self { get }
     static var userRate: Self { get }
     static var keyRate: Self { get }

@@ -8,8 +8,11 @@ import StoreWire
 extension Merchant {
     /// The most requests that one round sends.
     public static let storeCallsRound = 16
-    /// How long a store waits for consumption information: 12 hours, in milliseconds.
-    static let consumptionPatience: Int64 = 12 * 3_600_000
+    /// How long a store waits for consumption information, in milliseconds: 12 hours in production, and 5 minutes in
+    /// the sandbox, by Apple's documentation.
+    static func consumptionPatience(in environment: StoreEnvironment) -> Int64 {
+        environment == .production ? 12 * 3_600_000 : 5 * 60_000
+    }
     /// How long setting an account token is tried: 7 days, in milliseconds.
     static let accountTokenPatience: Int64 = 7 * 86_400_000
     /// How long a request belongs to the process that took it, in milliseconds. It is longer than the attempts of a
@@ -135,7 +138,7 @@ extension StoreCall {
         return StoreCall(
             id: "consumption/" + notificationID, kind: .consumption, userID: user, bundleID: purchase.bundleID,
             environment: purchase.environment, transactionID: purchase.transactionID, purchase: key.text,
-            endsAt: now + Merchant.consumptionPatience)
+            endsAt: now + Merchant.consumptionPatience(in: purchase.environment))
     }
 
     /// The request that sets the account token of a purchase that was redeemed by a user; nil when the purchase has

@@ -167,6 +167,29 @@ extension Store {
         }
         changed(.offers)
     }
+
+    /// Gives a customer's answer to the price increase of a product, as the customer's device does with
+    /// ``answerPriceIncrease(_:of:)``, and returns the answered increase.
+    /// - Throws: ``StoreError`` `wrong_state` when the account has no price increase of this product, or when the
+    ///   customer gave the other answer before, `price_changed` when the increase is replaced meanwhile;
+    ///   ``DatabaseError``.
+    public func answerPriceIncrease(
+        of productID: ProductID, in bundleID: BundleID, for account: Account, accepts: Bool
+    ) async throws -> PriceIncrease {
+        func find() async throws -> PriceIncrease {
+            let all = try await priceIncreases(of: account)
+            guard let known = all.first(where: { $0.bundleID == bundleID && $0.productID == productID }) else {
+                throw StoreError(
+                    .wrongState, "The account has no price increase of \(productID.rawValue.prefix(255)).")
+            }
+            return known
+        }
+        let asked = try await find()
+        try await answerPriceIncrease(
+            PriceConsentRequest(
+                bundleID: bundleID, productID: productID, newPrice: asked.newPrice, accepts: accepts), of: account)
+        return try await find()
+    }
 }
 
 extension Store {

@@ -22,7 +22,7 @@ struct HistoryQuery: Sendable, Equatable {
     var leavesFinishedConsumables = false
 
     /// The most values of a repeated parameter.
-    private static let mostValues = 100
+    static let mostValues = 100
 
     /// Reads the parameters. Unknown ones are ignored.
     /// - Parameter items: names and values, as they were decoded.

@@ -252,9 +252,10 @@ public struct ServerAPI: Sendable {
 
     /// Answers `GET /inApps/v1/subscriptions/{transactionId}`: each of the customer's subscriptions, and those that a
     /// family shares with the customer, by group.
-    /// - Parameter statuses: the values of the parameter `status`; empty for all.
+    /// - Parameter statuses: the values of the parameter `status`, at most 100; empty for all.
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func statuses(_ id: String, _ statuses: [String], of bundleID: BundleID) async throws -> [UInt8] {
+        guard statuses.count <= HistoryQuery.mostValues else { throw APIError.invalidStatus }
         let wanted = try statuses.map { text in
             guard let status = Int(text), (1...5).contains(status) else { throw APIError.invalidStatus }
             return status

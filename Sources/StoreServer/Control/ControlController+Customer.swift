@@ -32,6 +32,7 @@ extension ControlController {
         }
         on(router, .priceIncreases(.sandbox), listPriceIncreases)
         on(router, .increasePrice(.sandbox), increasePrice)
+        on(router, .answerPriceIncrease(.sandbox), answerPriceIncrease)
         on(router, .withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""), withdrawPriceIncrease)
         on(router, .codes(.sandbox)) { store, _, _ in
             try Response.json(try await store.codes().map(ControlAPI.Code.init))
@@ -127,6 +128,18 @@ extension ControlController {
             subject: "\(new.productId) for \(account.email)", before: increase.oldPrice.decimal,
             after: increase.newPrice.decimal)
         return try .json(ControlAPI.PriceIncrease(increase), status: .created)
+    }
+
+    @Sendable private func answerPriceIncrease(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let answer = try await request.decodeJSON(ControlAPI.PriceAnswer.self, upTo: Self.bodyLimit)
+        let account = try await account(answer.account, at: store)
+        let increase = try await store.answerPriceIncrease(
+            of: ProductID(answer.productId), in: BundleID(answer.bundleId), for: account, accepts: answer.accepts)
+        context.note?.say(
+            subject: "\(answer.productId) for \(account.email)", after: answer.accepts ? "accepted" : "declined")
+        return try .json(ControlAPI.PriceIncrease(increase))
     }
 
     func account(_ email: String?, at store: Store) async throws -> Account {
