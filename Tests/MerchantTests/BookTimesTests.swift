@@ -21,7 +21,6 @@ import Testing
 
         init(_ machine: TestMerchant, _ policy: MerchantPolicy, _ api: ScriptedStoreAPI? = nil) {
             self.machine = machine
-            self.machine = machine
             merchant = Merchant(
                 database: machine.database, blobs: machine.merchant.blobs, verifier: machine.merchant.verifier,
                 policy: policy, now: { [clock = machine.clock] in clock.milliseconds },
