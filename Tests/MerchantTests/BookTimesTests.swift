@@ -60,10 +60,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("test/P/com.example.books/o/1", 2), ("test/S/com.example.books/o/1", 3), ("test/P/S/s/1", 2),
-        ("test/S/P/s/1", 3), ("apple/S/com.example.books/p/1/7#2", 3),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("test/P/com.example.books/o/1", 2), ("test/S/com.example.books/o/1", 3), ("test/P/S/s/1", 2),
+            ("test/S/P/s/1", 3), ("apple/S/com.example.books/p/1/7#2", 3),
+        ] as [(String, Int64)])
     func aKeyHasTheTimeOfItsStore(_ key: String, _ time: Int64) {
         let times = BookTimes(machine: 1, production: 2, sandbox: 3)
         #expect(times[key: key] == time)
