@@ -342,6 +342,149 @@ import Testing
     }
 }
 
+/// The offer of a subscription whose purchase waited while the catalog's offer changed.
+@Suite(.timeLimit(.minutes(1))) struct AgreedOfferTests {
+    struct Agreed: Sendable, CustomTestStringConvertible {
+        var product: ProductID
+        /// In the catalog's text, and what takes its place.
+        var was: String
+        var becomes: String
+        /// In milliunits, when it was asked for.
+        var amount: Int64
+        var firstPeriod: SubscriptionPeriod
+        var discountType: String
+        var offerPeriod: String
+        /// The prices of the next renewals.
+        var renewals: [Int64]
+        var testDescription: String { "\(product) \(becomes)" }
+    }
+
+    private static let yearly =
+        "[{ paymentMode: payAsYouGo, displayPrice: 0.99, subscriptionPeriod: P1M, numberOfPeriods: 3 }]"
+    private static let weekly =
+        "[{ paymentMode: payUpFront, displayPrice: 1.49, subscriptionPeriod: P3D, numberOfPeriods: 2 }]"
+
+    static let agreed: [Agreed] = [
+        Agreed(
+            product: "club.yearly", was: yearly,
+            becomes: "[{ paymentMode: payUpFront, displayPrice: 3.99, subscriptionPeriod: P6M }]", amount: 990,
+            firstPeriod: SubscriptionPeriod(unit: .month, count: 1), discountType: "PAY_AS_YOU_GO", offerPeriod: "P3M",
+            renewals: [990, 990, 49_990]),
+        Agreed(
+            product: "club.yearly", was: "introductoryOffers: \(yearly)",
+            becomes: "codeOffers: [{ referenceName: Other, paymentMode: free, subscriptionPeriod: P1M }]", amount: 990,
+            firstPeriod: SubscriptionPeriod(unit: .month, count: 1), discountType: "PAY_AS_YOU_GO", offerPeriod: "P3M",
+            renewals: [990, 990, 49_990]),
+        Agreed(
+            product: "club.weekly", was: weekly,
+            becomes: "[{ paymentMode: payAsYouGo, displayPrice: 0.49, subscriptionPeriod: P1W, numberOfPeriods: 2 }]",
+            amount: 1490, firstPeriod: SubscriptionPeriod(unit: .day, count: 6), discountType: "PAY_UP_FRONT",
+            offerPeriod: "P6D", renewals: [1990]),
+        Agreed(
+            product: "club.weekly", was: weekly, becomes: "[{ paymentMode: free, subscriptionPeriod: P1W }]",
+            amount: 1490, firstPeriod: SubscriptionPeriod(unit: .day, count: 6), discountType: "PAY_UP_FRONT",
+            offerPeriod: "P6D", renewals: [1990]),
+        Agreed(
+            product: "club.monthly", was: "[{ paymentMode: free, subscriptionPeriod: P1W }]",
+            becomes: "[{ paymentMode: payAsYouGo, displayPrice: 0.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }]",
+            amount: 0, firstPeriod: SubscriptionPeriod(unit: .week, count: 1), discountType: "FREE_TRIAL",
+            offerPeriod: "P1W", renewals: [5990]),
+    ]
+
+    @Test(arguments: Backend.available, agreed)
+    func theOfferIsTheOneOfTheRequest(_ backend: Backend, _ agreed: Agreed) async throws {
+        for isInterrupted in [false, true] {
+            try await backend.withStore { test async throws in
+                let account = try await test.accountThatWaits(isInterrupted)
+                let request = test.request(agreed.product)
+                _ = try await test.store.purchase(request, by: account)
+                test.store.catalog.replace(
+                    with: try TestStore.catalog { text in
+                        #expect(text.contains(agreed.was))
+                        return text.replacing(agreed.was, with: agreed.becomes)
+                    })
+                let key = request.idempotencyKey
+                let sold = isInterrupted ? try await test.store.resolve(key) : try await test.store.approve(key)
+                let id = try #require(sold.transaction).transactionID
+                let row = try #require(try await test.ledger().last)
+                #expect(row.price == Money(milliunits: agreed.amount, currency: "USD"))
+                #expect(row.expiresDate == agreed.firstPeriod.end(from: row.purchaseDate))
+                let snapshot = try #require(try await test.snapshots(of: id).first)
+                let members = ["price", "offerType", "offerDiscountType", "offerPeriod"]
+                #expect(
+                    members.map { ReadSnapshot.text(snapshot.transaction[$0]) }
+                        == ["\(agreed.amount)", "1", agreed.discountType, agreed.offerPeriod])
+                let latest = try await test.verify(test.appReceipt(account), password: test.sharedSecret).latest.first
+                let isTrial = agreed.amount == 0
+                #expect(latest?["is_trial_period"] as? String == (isTrial ? "true" : "false"))
+                #expect(latest?["is_in_intro_offer_period"] as? String == (isTrial ? "false" : "true"))
+                for price in agreed.renewals {
+                    let subscription = try #require(try await test.store.subscriptions(of: account).first)
+                    try await test.store.changeClock { try $0.set(to: subscription.expiresDate) }
+                    #expect(try await test.ledger().last?.price.milliunits == price)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available) func aWinBackOfferIsTheOneOfTheRequest(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            test.store.catalog.replace(with: try OfferCatalog.catalog())
+            let account = try await test.account()
+            try await test.buy("club.basic", by: account)
+            try await test.cancelSubscriptions(of: account)
+            try await test.store.changeClock { try $0.advance(months: 2) }
+            var request = test.request("club.monthly", asksToBuy: true)
+            request.winBackOfferID = "return"
+            #expect(try await test.store.purchase(request, by: account).state == .deferred)
+            let was = "displayPrice: 1.99, subscriptionPeriod: P1M, numberOfPeriods: 2"
+            test.store.catalog.replace(
+                with: try OfferCatalog.catalog { text in
+                    #expect(text.contains(was))
+                    return text.replacing(was, with: "displayPrice: 4.99, subscriptionPeriod: P1M, numberOfPeriods: 6")
+                })
+            #expect(try await test.store.approve(request.idempotencyKey).state == .purchased)
+            for _ in 0..<2 { try await test.store.changeClock { try $0.advance(months: 1) } }
+            let sold = try await test.ledger().dropFirst()
+            #expect(sold.map(\.price.milliunits) == [1990, 1990, 5990])
+            #expect(sold.map(\.winBackOfferID) == ["return", "return", nil])
+            #expect(sold.first?.offerTerms?.period == SubscriptionPeriod(unit: .month, count: 2))
+        }
+    }
+
+    /// The price of the request is the one that the customer agreed to. A higher one is announced first.
+    @Test(arguments: Backend.available) func aHigherPriceIsAnnouncedAfterAnApproval(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let request = test.request("gym.monthly")
+            _ = try await test.store.purchase(request, by: account)
+            let was = "recurringSubscriptionPeriod: P1M\n            displayPrice: 9.99"
+            test.store.catalog.replace(
+                with: try TestStore.catalog { $0.replacing(was, with: was.replacing("9.99", with: "11.99")) })
+            #expect(try await test.store.approve(request.idempotencyKey).state == .purchased)
+            for _ in 0..<2 { try await test.store.changeClock { try $0.advance(months: 1) } }
+            #expect(try await test.ledger().map(\.price.milliunits) == [9990, 9990, 11_990])
+        }
+    }
+
+    /// A row of an older version says nothing of the offer, which is then the catalog's.
+    @Test(arguments: Backend.available) func withoutTermsTheCatalogSays(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let request = test.request("club.yearly")
+            _ = try await test.store.purchase(request, by: account)
+            try await test.database.write {
+                try $0.execute("UPDATE waiting_subscriptions SET offer_mode = NULL, offer_ends = NULL")
+            }
+            #expect(try await test.store.approve(request.idempotencyKey).state == .purchased)
+            try await test.store.changeClock { try $0.advance(months: 1) }
+            let rows = try await test.ledger()
+            #expect(rows.map(\.price.milliunits) == [990, 990])
+            #expect(rows.allSatisfy { $0.offer == .introductory && $0.offerTerms?.paymentMode == .payAsYouGo })
+        }
+    }
+}
+
 extension TestStore {
     /// An account whose purchases wait: interrupted, or for approval.
     fileprivate func accountThatWaits(_ isInterrupted: Bool) async throws -> Account {

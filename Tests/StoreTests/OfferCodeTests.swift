@@ -473,6 +473,22 @@ extension TestStore {
         }
     }
 
+    /// After the clock was set back, codes of a later quarter do not count.
+    @Test(arguments: Backend.available) func aQuarterCountsItsOwnCodesOnly(_ backend: Backend) async throws {
+        try await with(backend) { test async throws in
+            let most = Store.mostSandboxCodesInQuarter
+            try await test.store.changeClock { try $0.advance(by: 90 * 86_400_000) }
+            _ = try await test.customCode("LATER", limit: most)
+            try await test.store.changeClock { $0.reset() }
+            _ = try await test.customCode("EARLIER", limit: most)
+            #expect(try await refusal { try await test.customCode("MORE", limit: 1) } == .invalidRequest)
+            try await test.store.changeClock { try $0.advance(by: 90 * 86_400_000) }
+            #expect(try await refusal { try await test.customCode("MORE", limit: 1) } == .invalidRequest)
+            try await test.store.changeClock { try $0.advance(by: 90 * 86_400_000) }
+            #expect(try await refusal { try await test.customCode("MORE", limit: 1) } == nil)
+        }
+    }
+
     @Test func codesAreRandomAndListedInPages() async throws {
         try await with(.sqlite) { test async throws in
             let batch = try await test.store.createOfferCodes(
@@ -503,7 +519,7 @@ extension TestStore {
 
     @Test func quartersBeginInJanuaryAprilJulyAndOctober() {
         let february: Int64 = 1_770_091_506_789
-        #expect(Store.quarterStart(before: february) == 1_767_225_600_000)
-        #expect(Store.quarterStart(before: 1_775_001_600_000) == 1_775_001_600_000)
+        #expect(Store.quarter(of: february) == 1_767_225_600_000..<1_775_001_600_000)
+        #expect(Store.quarter(of: 1_775_001_600_000) == 1_775_001_600_000..<1_782_864_000_000)
     }
 }

@@ -247,6 +247,29 @@ struct OfferSigner {
         }
     }
 
+    /// The request is for the next renewal, and the subscription is over when it is approved.
+    @Test(arguments: Backend.available) func anOfferThatIsApprovedAfterTheEndBeginsAtOnce(_ backend: Backend)
+        async throws
+    {
+        try await backend.withStore { test async throws in
+            test.store.catalog.replace(with: try signer.catalog)
+            let account = try await test.account()
+            try await test.buy("club.monthly", by: account)
+            let key = UUID()
+            let offer = try signer.offer("half", at: test.clock.milliseconds)
+            let waiting = try await test.store.purchase(
+                request(test, offer, key: key, asksToBuy: true), by: account)
+            #expect(waiting.state == .deferred)
+            try await test.cancelSubscriptions(of: account)
+            test.clock.milliseconds += 8 * 86_400_000
+            #expect(try await test.store.approve(key).state == .purchased)
+            for _ in 0..<3 { try await test.store.changeClock { try $0.advance(months: 1) } }
+            let ledger = try await test.ledger()
+            #expect(ledger.map(\.price.milliunits) == [0, 2990, 2990, 2990, 5990])
+            #expect(ledger.map(\.promotionalOfferID) == [nil, "half", "half", "half", nil])
+        }
+    }
+
     @Test(arguments: Backend.available) func anInterruptedPurchaseTakesItsOffersNonce(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let made = try await lapsed(test)

@@ -150,7 +150,8 @@ import Testing
         func choose(_ product: ProductID, _ offer: String? = nil, at date: Int64) -> [String] {
             words(
                 subscription.choose(
-                    product, offer: offer.map { NamedOffer(.promotional, $0) }, at: date, policy: policy))
+                    product, offer: offer.map { WaitingOffer(name: NamedOffer(.promotional, $0), accepted: nil) },
+                    at: date, policy: policy))
         }
         #expect(choose("club.weekly", at: 1) == ["DID_CHANGE_RENEWAL_PREF/DOWNGRADE"])
         #expect(choose("club.weekly", at: 2).isEmpty)
@@ -166,6 +167,24 @@ import Testing
                 "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED", "DID_CHANGE_RENEWAL_PREF",
             ])
         #expect(subscription.dueAt == Self.end && subscription.nextOffer == nil)
+    }
+
+    @Test func anOfferThatIsAcceptedAgainHasTheTermsOfTheLaterDay() {
+        var subscription = begun(policy)
+        func offer(_ milliunits: Int64) -> WaitingOffer {
+            let terms = OfferDescription(
+                offerID: "half", price: Money(milliunits: milliunits, currency: "USD"), paymentMode: .payAsYouGo,
+                period: SubscriptionPeriod(unit: .month, count: 1), numberOfPeriods: 1)
+            return WaitingOffer(
+                name: NamedOffer(.promotional, "half"),
+                accepted: AcceptedOffer(terms, stacks: false, endsSubscription: false))
+        }
+        let first = subscription.choose("club.monthly", offer: offer(2990), at: 1, policy: policy)
+        #expect(words(first) == ["OFFER_REDEEMED"])
+        _ = subscription.turnAutoRenewOff(at: 2)
+        let again = subscription.choose("club.monthly", offer: offer(1990), at: 3, policy: policy)
+        #expect(words(again) == ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED"])
+        #expect(subscription.waitingOffer == offer(1990))
     }
 
     @Test(arguments: [false, true]) func buyingTheSameWhileAPaymentIsOverdueRecovers(_ isInGrace: Bool) {

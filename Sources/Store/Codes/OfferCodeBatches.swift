@@ -55,14 +55,14 @@ enum OfferCodeBatches {
         ).map { try OfferCodeBatch($0) }
     }
 
-    /// The codes of an app since a date, and the redemptions that its custom codes allow.
-    static func count(in bundleID: BundleID, since date: Int64, _ connection: Connection) throws -> Int {
+    /// The codes of an app that were created in a range of dates, and the redemptions that its custom codes allow.
+    static func count(in bundleID: BundleID, during dates: Range<Int64>, _ connection: Connection) throws -> Int {
         try connection.queryOne(
             """
             SELECT CAST(coalesce(sum(total), 0) AS BIGINT) FROM offer_code_batches
-            WHERE bundle_id = $1 AND created_at >= $2
+            WHERE bundle_id = $1 AND created_at >= $2 AND created_at < $3
             """,
-            [bundleID.rawValue, date])?.int(0) ?? 0
+            [bundleID.rawValue, dates.lowerBound, dates.upperBound])?.int(0) ?? 0
     }
 
     static func insert(_ batch: OfferCodeBatch, _ connection: Connection) throws {

@@ -61,7 +61,7 @@ extension Store {
         let most = environment == .production ? Self.mostCodesInQuarter : Self.mostSandboxCodesInQuarter
         try await database.write { connection in
             let made = try OfferCodeBatches.count(
-                in: batch.bundleID, since: Self.quarterStart(before: now), connection)
+                in: batch.bundleID, during: Self.quarter(of: now), connection)
             guard made + batch.total <= most else {
                 throw StoreError(
                     .invalidRequest, "An app can have \(most) codes in a quarter of a year, and this one has \(made).")
@@ -171,13 +171,15 @@ extension Store {
         return codes.sorted()
     }
 
-    /// The start of the quarter of a date, in UTC.
-    static func quarterStart(before date: Int64) -> Int64 {
+    /// The quarter of a date, in UTC. Codes of later quarters exist when the store's clock was set back.
+    static func quarter(of date: Int64) -> Range<Int64> {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         let parts = calendar.dateComponents([.year, .month], from: Date(milliseconds: date))
         let month = ((parts.month ?? 1) - 1) / 3 * 3 + 1
-        let start = calendar.date(from: DateComponents(year: parts.year, month: month))
-        return start.map { Int64($0.timeIntervalSince1970 * 1000) } ?? 0
+        guard let start = calendar.date(from: DateComponents(year: parts.year, month: month)),
+            let end = calendar.date(byAdding: .month, value: 3, to: start)
+        else { return 0..<Int64.max }
+        return Int64(start.timeIntervalSince1970 * 1000)..<Int64(end.timeIntervalSince1970 * 1000)
     }
 }

@@ -73,8 +73,8 @@ extension Store {
     ///
     /// The price is the one at the time of the request, in the storefront of that time, even if the catalog or the
     /// account's storefront has changed. A product that the account came to own meanwhile costs nothing. A subscription
-    /// gets the first period that was shown with the request, and fails if the account has used its introductory offer
-    /// since. The device finds the transaction among its unfinished ones.
+    /// gets the offer that was shown with the request, and fails if the account has used its introductory offer since.
+    /// The device finds the transaction among its unfinished ones.
     ///
     /// The approval of a request for an item delivers the item, and its answer has no transaction.
     /// - Returns: the new answer, which is `failed` when the purchase is no longer possible.
@@ -126,14 +126,15 @@ extension Store {
             throw StoreError(.internalError, "An approved purchase asked for approval.")
         case .refuse(let failure, _):
             return try await settle(idempotencyKey, failure: failure, waiting)
-        case .choose(let choice):
+        case .choose(var choice):
+            choice.offer = choice.offer.map { subscription?.agreed($0, for: purchase.amount) ?? $0 }
             return try await settle(purchase, choice, waiting)
         case .sell(var sale):
             // Charge the amount that the customer agreed to, or nothing for a product that the account owns.
             if sale.owned == nil {
                 sale.amount = purchase.amount
                 if let subscription {
-                    guard subscription.apply(to: &sale) else {
+                    guard subscription.apply(to: &sale, of: purchase) else {
                         let message =
                             "The introductory price is no longer available, because the account has subscribed since."
                         return try await settle(

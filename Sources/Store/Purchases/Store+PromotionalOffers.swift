@@ -75,7 +75,7 @@ extension Store.Sale {
     /// Sets the price and first period of an offer. An offer that stacks waits until the introductory offer is over.
     mutating func apply(_ chosen: ChosenOffer, in storefront: Storefront) {
         guard introduction == nil else {
-            subscription?.nextOffer = chosen.name
+            subscription?.waitingOffer = WaitingOffer(chosen, in: storefront)
             return
         }
         let offer = chosen.offer.description(in: storefront)
@@ -83,8 +83,8 @@ extension Store.Sale {
         period = offer.firstPeriod
         namedOffer = chosen.name
         offerTerms = OfferTerms(offer)
-        subscription?.remainingOffer = offer.afterFirstPeriod
-        subscription?.endsWithOffer = chosen.offer.endsSubscription
+        remainingOffer = offer.afterFirstPeriod
+        endsWithOffer = chosen.offer.endsSubscription
     }
 }
 

@@ -76,6 +76,10 @@ extension Store {
         var namedOffer: NamedOffer?
         /// How the offer of the first period is paid; nil without an offer.
         var offerTerms: OfferTerms?
+        /// What the first period leaves of its offer; nil for nothing.
+        var remainingOffer: Subscription.RemainingOffer?
+        /// Whether the subscription ends with the first period, because its offer does not renew.
+        var endsWithOffer = false
         /// How the sale continues the account's subscription; nil when the product is not one.
         var subscription: SubscriptionTerms?
 
@@ -150,7 +154,10 @@ extension Store {
                     WireError(
                         code: .alreadySubscribed, message: "This account is subscribed to the product already."))
             case .later(let choice):
-                return asks(account, request) && !isApproved ? .wait(sale, interruption: nil) : .choose(choice)
+                guard asks(account, request), !isApproved else { return .choose(choice) }
+                // If the subscription is over when the purchase is approved, the offer begins at once.
+                if let promoted { sale.apply(promoted, in: storefront) }
+                return .wait(sale, interruption: nil)
             case .now: break
             }
             if let promoted { sale.apply(promoted, in: storefront) }
@@ -244,7 +251,9 @@ extension Store {
                 ofBuying: productID, subscription, offer: promoted?.name, replacing: current, at: now)
             {
             case .held: return .held
-            case .later: return .later(PlanChoice(known: known, productID: productID, offer: promoted?.name))
+            case .later:
+                let offer = promoted.map { WaitingOffer($0, in: storefront) }
+                return .later(PlanChoice(known: known, productID: productID, offer: offer))
             case .now: break
             }
         }
@@ -265,13 +274,13 @@ extension Store {
                 sale.apply(renewal)
             } else {
                 var plain = known
-                plain.nextOffer = nil
+                plain.waitingOffer = nil
                 if subscription.preservesPrice, case .success(let kept) = try await renewalTerms(of: plain, at: now),
                     kept.amount.milliunits <= sale.unitPrice.milliunits
                 {
                     sale.apply(kept)
                 }
-                sale.subscription?.nextOffer = known.nextOffer
+                sale.subscription?.waitingOffer = known.waitingOffer
             }
         }
         // An account can use one introductory offer in each group.
@@ -282,7 +291,7 @@ extension Store {
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
             sale.period = introduction.firstPeriod
             sale.offerTerms = OfferTerms(introduction)
-            sale.subscription?.remainingOffer = introduction.afterFirstPeriod
+            sale.remainingOffer = introduction.afterFirstPeriod
         }
         return .now
     }
@@ -435,7 +444,7 @@ extension Store {
             try FamilyShares.end(
                 of: transaction.originalTransactionID, at: transaction.purchaseDate, recorder, connection)
         }
-        try sale.subscription?.record(transaction, recorder, connection)
+        try sale.subscription?.record(transaction, of: sale, recorder, connection)
         if sale.product.isShareable {
             try FamilyShares.share(transaction, at: transaction.purchaseDate, recorder, connection)
         }

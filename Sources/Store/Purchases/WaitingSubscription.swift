@@ -6,47 +6,96 @@ import StoreWire
 ///
 /// Until the purchase is sold, the catalog may change and the account may use the group's introductory offer.
 struct WaitingSubscription: Sendable, Equatable {
+    /// The offer of the period, and what follows it.
+    struct Offer: Sendable, Equatable {
+        /// The promotional, code or win-back offer; nil for none.
+        var named: NamedOffer?
+        /// How the offer is paid; nil without an offer.
+        var terms: OfferTerms?
+        /// The further periods at the price, each as long as the first; nil for none.
+        var remainingPeriods: Int?
+        /// Whether the subscription ends with the period.
+        var endsSubscription: Bool
+    }
+
     var introduction: Transaction.Offer?
     var period: SubscriptionPeriod
+    /// Nil in rows of older versions.
+    private var offer: Offer?
 
     /// The first period of a sale; nil when the product is not a subscription.
     init?(_ sale: Store.Sale) {
         guard let period = sale.period else { return nil }
         (introduction, self.period) = (sale.introduction, period)
+        offer = Offer(
+            named: sale.namedOffer, terms: sale.offerTerms, remainingPeriods: sale.remainingOffer?.periods,
+            endsSubscription: sale.endsWithOffer)
     }
 
-    /// Applies the agreed period to a sale. Returns false when the account can no longer have the group's
-    /// introductory offer.
-    func apply(to sale: inout Store.Sale) -> Bool {
+    /// Applies the agreed period, with its offer, to a sale. Returns false when the account can no longer have the
+    /// group's introductory offer.
+    func apply(to sale: inout Store.Sale, of purchase: Purchase) -> Bool {
         guard introduction == nil || sale.lastInGroup == nil || sale.introduction == introduction else { return false }
-        if sale.introduction != introduction || introduction == nil && sale.namedOffer == nil {
-            sale.subscription?.remainingOffer = nil
+        if let offer {
+            sale.namedOffer = offer.named
+            sale.offerTerms = offer.terms
+            sale.remainingOffer = offer.remainingPeriods.map {
+                Subscription.RemainingOffer(periods: $0, period: period)
+            }
+            sale.endsWithOffer = offer.endsSubscription
+            // The customer agreed to the price of the request, so that the next renewal announces a higher one.
+            if introduction == nil, offer.named == nil { sale.subscription?.price = purchase.amount }
+            // The offer of an overdue renewal goes on waiting unless this period uses it.
+            if purchase.namedOffer == nil, let waiting = sale.subscription?.overdueOffer {
+                sale.subscription?.waitingOffer = waiting.name == offer.named ? nil : waiting
+            }
+        } else if sale.introduction != introduction || introduction == nil && sale.namedOffer == nil {
+            sale.remainingOffer = nil
             sale.offerTerms = nil
         }
         (sale.introduction, sale.period) = (introduction, period)
         return true
     }
 
+    /// Returns an offer that the next renewal gets, with the terms that were agreed to; nil in rows of older versions.
+    func agreed(_ waiting: WaitingOffer, for price: Money) -> WaitingOffer? {
+        guard let offer, offer.named == waiting.name, let mode = offer.terms?.paymentMode else { return nil }
+        let description = OfferDescription(
+            offerID: nil, price: price, paymentMode: mode, period: period,
+            numberOfPeriods: (offer.remainingPeriods ?? 0) + 1)
+        return WaitingOffer(
+            name: waiting.name,
+            accepted: AcceptedOffer(description, stacks: false, endsSubscription: offer.endsSubscription))
+    }
+}
+
+/// The table `waiting_subscriptions`.
+extension WaitingSubscription {
     /// The agreed period of a waiting purchase; nil when it is not a subscription, or when an older version recorded
     /// it.
     static func find(_ key: UUID, _ connection: Connection) throws -> WaitingSubscription? {
         try connection.queryOne(
-            "SELECT offer, period_unit, period_count FROM waiting_subscriptions WHERE idempotency_key = $1", [key.text]
-        ).map { row in
-            guard let unit = SubscriptionPeriod.Unit(rawValue: try row.string(1)) else {
-                throw StoreError(.internalError, "A purchase waits for a period that this program does not know.")
-            }
-            return WaitingSubscription(
-                introduction: try row.optionalString(0).flatMap { Transaction.Offer(rawValue: $0) },
-                period: SubscriptionPeriod(unit: unit, count: try row.int(2)))
-        }
+            """
+            SELECT offer, period_unit, period_count, offer_id, offer_kind, offer_mode, offer_period, offer_periods_left,
+                offer_ends
+            FROM waiting_subscriptions WHERE idempotency_key = $1
+            """, [key.text]
+        ).map { try WaitingSubscription($0) }
     }
 
     func insert(_ key: UUID, _ connection: Connection) throws {
+        let values: [SQLValue] = [
+            .text(key.text), SQLValue(introduction?.rawValue), .text(period.unit.rawValue),
+            .integer(Int64(period.count)), SQLValue(offer?.named?.id), SQLValue(offer?.named?.kindColumn),
+            SQLValue(offer?.terms?.paymentMode.rawValue), SQLValue(offer?.terms?.period?.description),
+            SQLValue((offer?.remainingPeriods).map { Int64($0) }), (offer?.endsSubscription).sqlValue,
+        ]
         try connection.execute(
             """
-            INSERT INTO waiting_subscriptions (idempotency_key, offer, period_unit, period_count) VALUES ($1, $2, $3, $4)
-            """, [key.text, introduction?.rawValue, period.unit.rawValue, Int64(period.count)])
+            INSERT INTO waiting_subscriptions (idempotency_key, offer, period_unit, period_count, offer_id, offer_kind,
+                offer_mode, offer_period, offer_periods_left, offer_ends)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            """, values)
     }
 
     /// Deletes the row once the purchase is settled.
@@ -54,7 +103,16 @@ struct WaitingSubscription: Sendable, Equatable {
         try connection.execute("DELETE FROM waiting_subscriptions WHERE idempotency_key = $1", [key.text])
     }
 
-    private init(introduction: Transaction.Offer?, period: SubscriptionPeriod) {
-        (self.introduction, self.period) = (introduction, period)
+    private init(_ row: Row) throws {
+        guard let unit = SubscriptionPeriod.Unit(rawValue: try row.string(1)) else {
+            throw StoreError(.internalError, "A purchase waits for a period that this program does not know.")
+        }
+        introduction = try row.optionalString(0).flatMap { Transaction.Offer(rawValue: $0) }
+        period = SubscriptionPeriod(unit: unit, count: try row.int(2))
+        guard let ends = try row.optionalBool(8) else { return }
+        offer = Offer(
+            named: NamedOffer(id: try row.optionalString(3), kind: try row.optionalString(4)),
+            terms: OfferTerms(mode: try row.optionalString(5), period: try row.optionalString(6)),
+            remainingPeriods: try row.optionalInt(7), endsSubscription: ends)
     }
 }

@@ -7,7 +7,7 @@ struct PlanChoice: Sendable {
     var known: Subscription
     var productID: ProductID
     /// An offer of the product; nil for its price.
-    var offer: NamedOffer?
+    var offer: WaitingOffer?
 
     /// Records the choice.
     /// - Throws: ``OwnedMeanwhile`` when the subscription has changed since; ``DatabaseError``.
@@ -34,7 +34,7 @@ extension Store {
             productID: request.productID, quantity: 1, applicationUsername: request.applicationUsername,
             state: .purchased, failure: nil, transactionID: choice.known.transactionID,
             amount: Money(milliunits: 0, currency: try storefront(of: account).currency),
-            paymentReference: Self.freeReference, createdAt: now, namedOffer: choice.offer,
+            paymentReference: Self.freeReference, createdAt: now, namedOffer: choice.offer?.name,
             storefront: account.storefront)
         do {
             let answer = try await database.write { [recorder, policy] connection in

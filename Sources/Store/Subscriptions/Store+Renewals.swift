@@ -162,7 +162,7 @@ extension Store {
         /// How the offer of the next period is paid; nil without an offer.
         var offerTerms: OfferTerms?
         /// The offer that still waits, for the renewals after the next one; nil for none.
-        var nextOffer: NamedOffer?
+        var waitingOffer: WaitingOffer?
         /// Whether the subscription ends with the next period, because its offer does not renew.
         var endsWithOffer = false
         /// What the next period leaves of its offer.
@@ -193,21 +193,20 @@ extension Store {
                 period: offered.period, rate: rate, price: subscription.price)
             // Another plan than the last one has its own price after the offer.
             if subscription.renewalProductID != subscription.productID { terms.price = price }
-            let next = subscription.nextOffer
-            let chosen = next.flatMap(offered.offer)
+            let next = subscription.waitingOffer
+            let accepted = next?.terms(of: offered, in: storefront)
             // An offer that stacks begins when the introductory offer is over.
             let waits =
-                chosen?.isStackable == true && next?.kind == .code && last.offer != nil
-                && subscription.remainingOffer != nil && last.productID == productID
-                && last.price.currency == price.currency
-            if let chosen, !waits {
-                let offer = chosen.description(in: storefront)
+                accepted?.stacks == true && last.offer != nil && subscription.remainingOffer != nil
+                && last.productID == productID && last.price.currency == price.currency
+            if let next, let accepted, !waits {
+                let offer = accepted.offer
                 terms.amount = offer.price
                 terms.period = offer.firstPeriod
-                terms.namedOffer = next
+                terms.namedOffer = next.name
                 terms.offerTerms = OfferTerms(offer)
                 terms.remainingOffer = offer.afterFirstPeriod
-                terms.endsWithOffer = chosen.endsSubscription
+                terms.endsWithOffer = accepted.endsSubscription
             } else if let offer = subscription.remainingOffer, last.productID == productID,
                 last.price.currency == price.currency
             {
@@ -216,7 +215,7 @@ extension Store {
                 terms.offer = last.offer
                 terms.namedOffer = last.namedOffer
                 terms.offerTerms = last.offerTerms
-                terms.nextOffer = waits ? next : nil
+                terms.waitingOffer = waits ? next : nil
                 terms.remainingOffer = offer.afterOnePeriod
             } else if !terms.setPrice(price, of: subscription, increase, at: date) {
                 return .failure(.priceIncrease)
@@ -418,7 +417,7 @@ private struct SubscriptionStep: Sendable {
             after.priceIncrease = before.priceIncrease
         }
         isShareable = terms.product.isShareable
-        after.nextOffer = terms.nextOffer
+        after.waitingOffer = terms.waitingOffer
         if terms.endsWithOffer { after.endWithPeriod() }
         isIncreaseVoid = terms.isIncreaseVoid
         increase = terms.announcement
@@ -434,9 +433,9 @@ extension Store.Sale {
         introduction = renewal.offer
         namedOffer = renewal.namedOffer
         offerTerms = renewal.offerTerms
-        subscription?.remainingOffer = renewal.remainingOffer
-        subscription?.nextOffer = renewal.nextOffer
-        subscription?.endsWithOffer = renewal.endsWithOffer
+        remainingOffer = renewal.remainingOffer
+        endsWithOffer = renewal.endsWithOffer
+        subscription?.waitingOffer = renewal.waitingOffer
         if let price = renewal.price { subscription?.price = price }
     }
 }

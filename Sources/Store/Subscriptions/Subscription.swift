@@ -64,8 +64,8 @@ public struct Subscription: Sendable, Equatable {
     public internal(set) var expiresDate: Int64
     /// The product that the next renewal buys.
     public internal(set) var renewalProductID: ProductID
-    /// The offer that the next renewal gets; nil for none.
-    public internal(set) var nextOffer: NamedOffer?
+    /// The offer that the customer accepted for a later renewal, with its terms; nil for none.
+    var waitingOffer: WaitingOffer?
     /// The price of a period that the customer agreed to, without offers; nil in rows of older versions.
     public internal(set) var price: Money?
     /// A higher price that was announced and does not hold yet; nil for none.
@@ -95,6 +95,9 @@ public struct Subscription: Sendable, Equatable {
     var revision = 0
     /// The account that shares the subscription with its family; nil for the account's own.
     public internal(set) var purchaserID: AccountID?
+
+    /// The offer that the next renewal gets, or, if it stacks, a renewal after the introductory offer; nil for none.
+    public var nextOffer: NamedOffer? { waitingOffer?.name }
 
     /// Whether a renewal was not paid, and the store still tries to charge it.
     var isOverdue: Bool { state == .gracePeriod || state == .billingRetry }
@@ -163,7 +166,7 @@ extension Subscription {
         transactionID = period.transactionID
         expiresDate = expires
         renewalProductID = period.productID
-        nextOffer = nil
+        waitingOffer = nil
         priceIncrease = nil
         self.rate = rate
         self.nextLineItemID = nextLineItemID
@@ -328,7 +331,7 @@ extension Subscription {
     /// Choosing the current product takes an earlier choice back. Auto-renew is on afterwards.
     /// - Parameter offer: an offer of the product; nil for none.
     mutating func choose(
-        _ product: ProductID, offer: NamedOffer?, at date: Int64, policy: RenewalPolicy
+        _ product: ProductID, offer: WaitingOffer?, at date: Int64, policy: RenewalPolicy
     ) -> [SubscriptionNews] {
         var all: [SubscriptionNews] = []
         if !willRenew {
@@ -338,10 +341,12 @@ extension Subscription {
             renewals = 0
             dueAt = max(policy.chargeDate(before: expiresDate, at: rate), min(date, expiresDate))
         }
-        guard renewalProductID != product || nextOffer != offer else { return all }
         let isOtherPlan = renewalProductID != product
+        let isOtherOffer = nextOffer != offer?.name
         renewalProductID = product
-        nextOffer = offer
+        // An offer that the customer accepts again, after renewal was off, has the terms of the later day.
+        waitingOffer = offer
+        guard isOtherPlan || isOtherOffer else { return all }
         let subtype: SubscriptionNews.Subtype? = product == productID ? nil : .downgrade
         if offer != nil {
             all.append(news(.offerRedeemed, isOtherPlan ? subtype : nil, date))

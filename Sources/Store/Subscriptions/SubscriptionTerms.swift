@@ -9,12 +9,8 @@ struct SubscriptionTerms: Sendable {
     }
     /// The `web_order_line_item_id` of the period.
     var lineItemID: Int64
-    /// What the period leaves of its offer.
-    var remainingOffer: Subscription.RemainingOffer?
-    /// The offer that waits until the introductory offer is over; nil for none.
-    var nextOffer: NamedOffer?
-    /// Whether the subscription ends with the period, because its offer does not renew.
-    var endsWithOffer = false
+    /// The offer that waits for a later renewal; nil for none.
+    var waitingOffer: WaitingOffer?
     /// The periods that an upgrade replaces. What is unused of them is refunded.
     var replaced: [Transaction] = []
     /// The price of a period without offers.
@@ -53,9 +49,18 @@ struct SubscriptionTerms: Sendable {
         self.policy = policy
     }
 
+    /// The offer that waited for the renewal that the sale pays; nil for none.
+    var overdueOffer: WaitingOffer? {
+        guard let known, paysRenewal, known.renewalProductID == known.productID else { return nil }
+        return known.waitingOffer
+    }
+
     /// Records what a sold period changes.
+    /// - Parameter sale: the sale of the period.
     /// - Throws: ``OwnedMeanwhile`` when the subscription has changed since the sale was planned; ``DatabaseError``.
-    func record(_ period: Transaction, _ recorder: Recorder, _ connection: Connection) throws {
+    func record(
+        _ period: Transaction, of sale: Store.Sale, _ recorder: Recorder, _ connection: Connection
+    ) throws {
         guard let end = period.expiresDate else { return }
         guard
             var subscription = try Subscriptions.find(
@@ -64,10 +69,10 @@ struct SubscriptionTerms: Sendable {
             guard known == nil else { throw OwnedMeanwhile() }
             var first = Subscription(
                 period, group: group, expires: end, rate: rate, nextLineItemID: nextLineItemID,
-                remainingOffer: remainingOffer, policy: policy)
+                remainingOffer: sale.remainingOffer, policy: policy)
             first.price = price
-            first.nextOffer = nextOffer
-            if endsWithOffer { first.endWithPeriod() }
+            first.waitingOffer = waitingOffer
+            if sale.endsWithOffer { first.endWithPeriod() }
             let news = SubscriptionNews(
                 type: .subscribed, subtype: .initialBuy, date: period.purchaseDate, transactionID: period.transactionID)
             return try Subscriptions.save(first, [news], period: period, recorder, connection)
@@ -79,10 +84,10 @@ struct SubscriptionTerms: Sendable {
         }
         let news = subscription.bought(
             period, at: max(boughtAt, period.purchaseDate), expires: end, rate: rate, nextLineItemID: nextLineItemID,
-            remainingOffer: remainingOffer, policy: policy)
+            remainingOffer: sale.remainingOffer, policy: policy)
         subscription.price = price
-        subscription.nextOffer = nextOffer
-        if endsWithOffer { subscription.endWithPeriod() }
+        subscription.waitingOffer = waitingOffer
+        if sale.endsWithOffer { subscription.endWithPeriod() }
         try Subscriptions.save(subscription, news, period: period, recorder, connection)
         for old in replaced {
             guard try Transactions.markUpgraded(old, recorder, connection) else { throw OwnedMeanwhile() }

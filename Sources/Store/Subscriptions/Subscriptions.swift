@@ -8,7 +8,8 @@ enum Subscriptions {
         original_transaction_id, account_id, bundle_id, subscription_group_id, original_purchase_date, state, product_id, \
         transaction_id, expires_date, renewal_product_id, will_renew, next_line_item_id, renewals, offer_periods_left, \
         offer_period_unit, offer_period_count, grace_ends, expiration_intent, due_at, revision, next_offer_id, rate, \
-        price, price_currency, price_increase, next_offer_kind, recent_start_date
+        price, price_currency, price_increase, next_offer_kind, recent_start_date, next_offer_mode, next_offer_price, \
+        next_offer_currency, next_offer_period, next_offer_periods, next_offer_stacks, next_offer_ends
         """
 
     static func find(_ original: TransactionID, _ connection: Connection) throws -> Subscription? {
@@ -123,7 +124,8 @@ enum Subscriptions {
 
     private static let saving = """
         INSERT INTO subscriptions (\(columns))
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+            $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)
         ON CONFLICT (original_transaction_id) DO UPDATE SET state = excluded.state, product_id = excluded.product_id,
             transaction_id = excluded.transaction_id, expires_date = excluded.expires_date,
             renewal_product_id = excluded.renewal_product_id, will_renew = excluded.will_renew,
@@ -133,7 +135,11 @@ enum Subscriptions {
             expiration_intent = excluded.expiration_intent, due_at = excluded.due_at,
             revision = excluded.revision, next_offer_id = excluded.next_offer_id, rate = excluded.rate,
             price = excluded.price, price_currency = excluded.price_currency, price_increase = excluded.price_increase,
-            next_offer_kind = excluded.next_offer_kind, recent_start_date = excluded.recent_start_date
+            next_offer_kind = excluded.next_offer_kind, recent_start_date = excluded.recent_start_date,
+            next_offer_mode = excluded.next_offer_mode, next_offer_price = excluded.next_offer_price,
+            next_offer_currency = excluded.next_offer_currency, next_offer_period = excluded.next_offer_period,
+            next_offer_periods = excluded.next_offer_periods, next_offer_stacks = excluded.next_offer_stacks,
+            next_offer_ends = excluded.next_offer_ends
         """
 
     /// Writes the subscription, and its news in their order. The members of a family who share it follow.
@@ -145,24 +151,24 @@ enum Subscriptions {
         _ recorder: Recorder, _ connection: Connection
     ) throws {
         let offer = subscription.remainingOffer
-        try connection.execute(
-            saving,
-            [
-                .integer(subscription.originalTransactionID.rawValue), .text(subscription.accountID.rawValue),
-                .text(subscription.bundleID.rawValue), .text(subscription.groupID.rawValue),
-                .integer(subscription.originalPurchaseDate), .text(subscription.state.rawValue),
-                .text(subscription.productID.rawValue), .integer(subscription.transactionID.rawValue),
-                .integer(subscription.expiresDate), .text(subscription.renewalProductID.rawValue),
-                .boolean(subscription.willRenew), .integer(subscription.nextLineItemID),
-                .integer(Int64(subscription.renewals)), SQLValue(offer.map { Int64($0.periods) }),
-                SQLValue(offer?.period.unit.rawValue), SQLValue(offer.map { Int64($0.period.count) }),
-                SQLValue(subscription.graceEnds), SQLValue(subscription.expirationIntent?.rawValue),
-                SQLValue(subscription.dueAt), .integer(Int64(subscription.revision + 1)),
-                SQLValue(subscription.nextOffer?.id), .text(subscription.rate.rawValue),
-                SQLValue(subscription.price?.milliunits), SQLValue(subscription.price?.currency),
-                SQLValue(subscription.priceIncrease?.rawValue), SQLValue(subscription.nextOffer?.kindColumn),
-                SQLValue(subscription.recentStartDate),
-            ])
+        var values: [SQLValue] = [
+            .integer(subscription.originalTransactionID.rawValue), .text(subscription.accountID.rawValue),
+            .text(subscription.bundleID.rawValue), .text(subscription.groupID.rawValue),
+            .integer(subscription.originalPurchaseDate), .text(subscription.state.rawValue),
+            .text(subscription.productID.rawValue), .integer(subscription.transactionID.rawValue),
+            .integer(subscription.expiresDate), .text(subscription.renewalProductID.rawValue),
+            .boolean(subscription.willRenew), .integer(subscription.nextLineItemID),
+            .integer(Int64(subscription.renewals)), SQLValue(offer.map { Int64($0.periods) }),
+            SQLValue(offer?.period.unit.rawValue), SQLValue(offer.map { Int64($0.period.count) }),
+            SQLValue(subscription.graceEnds), SQLValue(subscription.expirationIntent?.rawValue),
+            SQLValue(subscription.dueAt), .integer(Int64(subscription.revision + 1)),
+            SQLValue(subscription.nextOffer?.id), .text(subscription.rate.rawValue),
+            SQLValue(subscription.price?.milliunits), SQLValue(subscription.price?.currency),
+            SQLValue(subscription.priceIncrease?.rawValue), SQLValue(subscription.nextOffer?.kindColumn),
+            SQLValue(subscription.recentStartDate),
+        ]
+        values += AcceptedOffer.values(subscription.waitingOffer?.accepted)
+        try connection.execute(saving, values)
         try SubscriptionFeed.add(news, of: subscription, period: period, recorder, connection)
         if isShared { try FamilyShares.follow(subscription, news, recorder, connection) }
     }
@@ -191,7 +197,7 @@ extension Subscription {
             state: state, productID: ProductID(try row.string(6)),
             transactionID: TransactionID(rawValue: try row.int64(7)), expiresDate: try row.int64(8),
             renewalProductID: ProductID(try row.string(9)),
-            nextOffer: NamedOffer(id: try row.optionalString(20), kind: try row.optionalString(25)), price: price,
+            waitingOffer: try WaitingOffer(row), price: price,
             priceIncrease: try row.optionalString(24).flatMap(PriceIncreaseStatus.init(rawValue:)),
             rate: RenewalRate(rawValue: try row.string(21)) ?? .real, recentStartDate: try row.optionalInt64(26),
             willRenew: try row.bool(10),
@@ -199,5 +205,43 @@ extension Subscription {
             graceEnds: try row.optionalInt64(16),
             expirationIntent: try row.optionalInt64(17).flatMap(PendingRenewal.ExpirationIntent.init(rawValue:)),
             dueAt: try row.optionalInt64(18), revision: try row.int(19))
+    }
+}
+
+extension WaitingOffer {
+    /// Reads the offer of a row of ``Subscriptions``; nil for none.
+    fileprivate init?(_ row: Row) throws {
+        guard let name = NamedOffer(id: try row.optionalString(20), kind: try row.optionalString(25)) else {
+            return nil
+        }
+        self.init(name: name, accepted: try AcceptedOffer(row))
+    }
+}
+
+extension AcceptedOffer {
+    /// Reads the terms of a row of ``Subscriptions``; nil in rows of older versions.
+    fileprivate init?(_ row: Row) throws {
+        guard let mode = try row.optionalString(27).flatMap(OfferDescription.PaymentMode.init(rawValue:)),
+            let milliunits = try row.optionalInt64(28), let currency = try row.optionalString(29),
+            let period = try row.optionalString(30).flatMap({ SubscriptionPeriod(iso8601: $0) }),
+            let count = try row.optionalInt(31), let stacks = try row.optionalBool(32),
+            let ends = try row.optionalBool(33)
+        else { return nil }
+        self.init(
+            OfferDescription(
+                offerID: nil, price: Money(milliunits: milliunits, currency: currency), paymentMode: mode,
+                period: period, numberOfPeriods: count),
+            stacks: stacks, endsSubscription: ends)
+    }
+
+    /// The values of the columns `next_offer_mode` to `next_offer_ends`.
+    fileprivate static func values(_ accepted: AcceptedOffer?) -> [SQLValue] {
+        guard let accepted else { return Array(repeating: .null, count: 7) }
+        let offer = accepted.offer
+        return [
+            .text(offer.paymentMode.rawValue), .integer(offer.price.milliunits), .text(offer.price.currency),
+            .text(offer.period.description), .integer(Int64(offer.numberOfPeriods)), .boolean(accepted.stacks),
+            .boolean(accepted.endsSubscription),
+        ]
     }
 }
