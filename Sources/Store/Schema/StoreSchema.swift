@@ -142,6 +142,7 @@ public enum StoreSchema {
         earlyExtensions,
         historyEnds,
         notificationSamples,
+        originalVersions,
     ]
 }
 
