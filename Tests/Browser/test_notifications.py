@@ -202,6 +202,27 @@ def test_what_happens_to_a_subscription_is_told(api, receiver):
         history(start=now + 2 * DAY)
 
 
+def test_notifications_hold_with_online_checks(api, receiver):
+    """Also those that the tests before received, with everything that is signed in them. The library asks the responder
+    about the certificates, at this machine's time."""
+    first = api.buy(api.customer(), MONTHLY)
+    sample = api.report("notification", "sample", "--app", APP, "RESCIND_CONSENT")["notificationUUID"]
+    verifier = api.make_verifier(online=True)
+
+    def verify(signed):
+        note = verifier.verify_and_decode_notification(signed)
+        bought = None
+        if note.data and note.data.signedTransactionInfo:
+            bought = verifier.verify_and_decode_signed_transaction(note.data.signedTransactionInfo).transactionId
+        if note.data and note.data.signedRenewalInfo:
+            verifier.verify_and_decode_renewal_info(note.data.signedRenewalInfo)
+        if note.appData:
+            verifier.verify_and_decode_app_transaction(note.appData.signedAppTransactionInfo)
+        return bought or note.notificationUUID
+
+    assert wait_for(lambda: {first, sample} <= {verify(signed) for signed in signed_payloads(receiver)})
+
+
 def test_the_history_has_pages(api, receiver):
     customer = api.customer()
     coins = [api.buy(customer, COINS) for _ in range(21)]

@@ -514,6 +514,7 @@ def test_an_app_transaction_is_found(api):
     signed = api.client.get_app_transaction_info(coins).signedAppTransactionInfo
     read = api.verifier.verify_and_decode_app_transaction(signed)
     assert_known(payload_of(signed), read)
+    assert api.make_verifier(online=True).verify_and_decode_app_transaction(signed) == read
     assert (read.receiptType, read.bundleId, read.appAppleId) == (NAMES[api.environment], APP, api.app_number)
     assert api.ids(read.appTransactionId) == [coins]
     with refused(APIError.APP_TRANSACTION_ID_NOT_SUPPORTED_ERROR):

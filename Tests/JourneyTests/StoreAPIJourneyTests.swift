@@ -56,7 +56,7 @@ struct StoreAPIJourneyTests {
         let purchase = try #require(try await domain.transaction(id).redemptions.first).purchase
         var results: [String?] = [nil]
         for _ in 0..<500 where results.contains(nil) {
-            try await domain.sendStoreCalls()
+            for environment in StoreEnvironment.allCases { try await domain.sendStoreCalls(to: environment) }
             results = try await domain.database.read { connection in
                 try connection.query(
                     "SELECT result FROM api_calls WHERE purchase = $1 ORDER BY created_at, call_id", [purchase]

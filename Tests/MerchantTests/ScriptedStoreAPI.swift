@@ -42,3 +42,12 @@ final class ScriptedStoreAPI: StoreAPI {
         return try answer(sent)
     }
 }
+
+extension Merchant {
+    /// Sends queued requests to both environments. Returns the number of requests taken.
+    func sendStoreCalls() async throws -> Int {
+        var count = 0
+        for environment in StoreEnvironment.allCases { count += try await sendStoreCalls(to: environment) }
+        return count
+    }
+}

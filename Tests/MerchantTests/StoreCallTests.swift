@@ -118,7 +118,8 @@ import Testing
             try await shop.notify("CONSUMPTION_REQUEST", purchase)
             let now = shop.clock.milliseconds
             let taken = try await shop.database.write {
-                try StoreCalls.takeDue(at: now, leaseEnd: now + Merchant.storeCallLease, limit: 16, $0)
+                try StoreCalls.takeDue(
+                    to: .production, at: now, leaseEnd: now + Merchant.storeCallLease, limit: 16, $0)
             }
             #expect(taken.count == 1)
             #expect(try await shop.merchant.sendStoreCalls() == 0)
@@ -160,6 +161,41 @@ import Testing
             #expect(try await shop.merchant.sendStoreCalls() == 0)
             shop.clock.milliseconds += Merchant.storeCallsKeptFor + 3_600_000
             #expect(try await shop.merchant.pruneStoreCalls() == 4)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aDeadHostDoesNotHoldUpTheOther(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            _ = try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            // Those for the dead host are due first.
+            for number in 1...17 {
+                let purchase = shop.purchase("coins", number, environment: .sandbox)
+                _ = try await shop.redeem(purchase, for: "ann")
+                try await shop.notify("CONSUMPTION_REQUEST", purchase)
+            }
+            shop.clock.milliseconds += 1
+            let purchase = shop.purchase("coins", 18)
+            _ = try await shop.redeem(purchase, for: "ann")
+            try await shop.notify("CONSUMPTION_REQUEST", purchase)
+            api.answer { sent in
+                guard sent.environment == .production else { throw StoreAPIError(.unavailable, "scripted") }
+                return []
+            }
+            #expect(try await shop.merchant.sendStoreCalls(to: .production) == 1)
+            // The dead host is asked once in a round.
+            for (round, taken) in [16, 1, 0].enumerated() {
+                #expect(try await shop.merchant.sendStoreCalls(to: .sandbox) == taken)
+                #expect(api.sent.count(where: { $0.environment == .sandbox }) == min(round + 1, 2))
+            }
+            // Nothing that was put off is lost.
+            shop.clock.milliseconds += Merchant.hostPause
+            api.answer { _ in [] }
+            #expect(try await shop.merchant.sendStoreCalls() == 16)
+            #expect(try await shop.merchant.sendStoreCalls() == 1)
+            let results = try await shop.database.read { connection in
+                try connection.query("SELECT result FROM api_calls").map { try $0.optionalString(0) }
+            }
+            #expect(results == Array(repeating: "accepted", count: 18))
         }
     }
 

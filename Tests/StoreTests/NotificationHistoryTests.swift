@@ -86,9 +86,13 @@ import Testing
                 return data["bundleVersion"] as? String
             }
             #expect(versions == [nil, "7", "8", nil, "8"])
+            // App transactions have it, too, so it is also kept without a receiver.
             try await box.set(nil)
             try await store.noteVersion(in: request, of: other)
-            #expect(try await box.test.count("app_customers") == 1)
+            let known = try await box.test.database.read { connection in
+                try [account, other].map { try AppCustomers.find($0.accountID, in: TestStore.bundleID, connection) }
+            }
+            #expect(known.map(\.bundleVersion) == ["8", "8"] && known.map(\.originalVersion) == ["7", "8"])
         }
     }
 }

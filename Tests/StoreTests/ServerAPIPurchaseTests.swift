@@ -269,6 +269,53 @@ struct ServerAPIPurchaseTests {
         }
     }
 
+    /// A transaction can be committed after a later one, and the app's server may know the identifier by then.
+    @Test(arguments: Backend.available)
+    func aCustomersIdentifierThatWasAnsweredStays(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let api = try await TestAPI(test)
+            let (account, other) = (try await test.account(), try await test.account("other@example.com"))
+            let earlier = try await test.buy("credits5", by: other).transactionID
+            let first = try await test.buy("credits5", by: account).transactionID
+            let id = AppTransactionID(first).description
+            #expect(try await api.transaction(first.description)["appTransactionId"] as? String == id)
+            let accountID = account.accountID.rawValue
+            _ = try await test.database.write { connection in
+                try connection.execute(
+                    "UPDATE transactions SET account_id = $2 WHERE transaction_id = $1",
+                    [earlier.rawValue, accountID])
+            }
+            for transaction in [earlier, first] {
+                #expect(try await api.transaction(transaction.description)["appTransactionId"] as? String == id)
+            }
+            #expect(try await api.history(id).count == 2)
+            await #expect(throws: APIError.transactionNotFound) {
+                try await api.history(AppTransactionID(earlier).description)
+            }
+        }
+    }
+
+    @Test(arguments: StoreEnvironment.allCases)
+    func anAppTransactionHasTheVersionsOfTheCustomersReceipts(_ environment: StoreEnvironment) async throws {
+        try await Backend.sqlite.withStore(environment) { test async throws in
+            let api = try await TestAPI(test)
+            let account = try await test.account()
+            let bought = try await test.buy("credits5", by: account).transactionID.description
+            func versions() async throws -> [String?] {
+                let answer = try api.object(try await api.api.appTransaction(bought, of: TestStore.bundleID))
+                let payload = try api.payload(answer["signedAppTransactionInfo"])
+                return ["originalApplicationVersion", "applicationVersion"].map { payload[$0] as? String }
+            }
+            #expect(try await versions() == ["1.0", "1.0"])
+            var request = TestStore.receiptRequest
+            for version in ["7", "8"] {
+                request.bundleVersion = version
+                try await test.store.noteVersion(in: request, of: account)
+                #expect(try await versions() == [environment == .sandbox ? "1.0" : "7", version])
+            }
+        }
+    }
+
     /// Apple: the reason of a member's transaction is that of the purchaser's refund, and 0 without a refund.
     @Test(arguments: Backend.available)
     func aRefundRevokesWhatAFamilySharesForItsReason(_ backend: Backend) async throws {

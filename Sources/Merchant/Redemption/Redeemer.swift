@@ -67,9 +67,13 @@ struct Redeemer {
             if case .redeemed = outcome, owner == user,
                 let call = StoreCall.accountToken(of: plan.purchase, plan.key, user, policy, at: times.machine)
             {
-                // The store's notifications name the user by this token.
-                try AccountToken.register(user, connection)
-                try StoreCalls.insert(call, at: times.machine, connection)
+                // The store's notifications name the user by this token. A user's purchases share its row, which is
+                // therefore locked after the last of them.
+                let now = times.machine
+                settlement.afterPostings { [connection] in
+                    try AccountToken.register(user, connection)
+                    try StoreCalls.insert(call, at: now, connection)
+                }
             }
             return outcome
         case (.user(let owner), .store): return try redeem(plan, known, ownedBy: owner, askedBy: owner)

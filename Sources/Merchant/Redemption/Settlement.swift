@@ -11,7 +11,8 @@ import StoreWire
 /// 1. the purchases: a subscription's row before the rows of its periods, and purchases in the order of their
 ///    ``RedemptionPlan/lockName``;
 /// 2. the accounts, sorted by user and account name, each account's expiring credits after its entry;
-/// 3. the rights that its purchases granted, whose rows no other transaction changes before step 4;
+/// 3. the rights that its purchases granted, whose rows no other transaction changes before step 4, and the account
+///    tokens of the one user who redeems;
 /// 4. all rights of the changed chains (``TimedRight/Chain``), sorted by chain, once for each chain.
 ///
 /// A transaction that spends, adjusts or removes expired credits has only step 2.

@@ -18,6 +18,8 @@ extension Merchant {
     /// How long a request belongs to the process that took it, in milliseconds. It is longer than the attempts of a
     /// round.
     static let storeCallLease: Int64 = 15 * 60_000
+    /// The pause after a host was unavailable, for the requests of the round that were not sent, in milliseconds.
+    static let hostPause: Int64 = 60_000
     /// How long settled requests are kept, in milliseconds: 200 days.
     static let storeCallsKeptFor: Int64 = 200 * 86_400_000
 
@@ -42,23 +44,35 @@ extension Merchant {
         }
     }
 
-    /// Sends queued requests that are due, one after the other, and records the results. Each request is repeated with
-    /// growing pauses until the store has accepted or refused it, or it is too late.
+    /// Sends queued requests to a store's API that are due, one after the other, and records the results. Each request
+    /// is repeated with growing pauses until the store has accepted or refused it, or it is too late.
+    ///
+    /// Each environment has a queue of its own, so that an unavailable host does not hold up the other environment's
+    /// requests. An app's host that is unavailable is not asked again in the round.
     /// - Parameter limit: the most requests, 1 to ``storeCallsRound``.
     /// - Returns: the number of requests taken.
     /// - Throws: ``DatabaseError``, `CancellationError`.
     @discardableResult
-    public func sendStoreCalls(limit: Int = storeCallsRound) async throws -> Int {
+    public func sendStoreCalls(
+        to environment: StoreEnvironment, limit: Int = storeCallsRound
+    ) async throws -> Int {
         guard let storeAPI, storeAPI.hasKeys else { return 0 }
         let now = self.now()
         let limit = min(max(limit, 1), Self.storeCallsRound)
         let calls = try await database.write {
-            try StoreCalls.takeDue(at: now, leaseEnd: now + Self.storeCallLease, limit: limit, $0)
+            try StoreCalls.takeDue(
+                to: environment, at: now, leaseEnd: now + Self.storeCallLease, limit: limit, $0)
         }
+        // When the hosts of apps that are unavailable are asked again.
+        var unavailable: [BundleID: Int64] = [:]
         for call in calls {
             try Task.checkCancellation()
+            if let date = unavailable[call.bundleID] {
+                try await database.write { try StoreCalls.putOff(call, to: date, $0) }
+                continue
+            }
             do {
-                try await send(call, storeAPI)
+                unavailable[call.bundleID] = try await send(call, storeAPI)
             } catch let error where !(error is CancellationError) {
                 // One request that cannot be made does not hold up the others.
                 let due = self.now() + Self.pause(after: call.attempts + 1)
@@ -75,20 +89,32 @@ extension Merchant {
         return try await database.write { try StoreCalls.remove(settledBefore: end, limit: limit, $0) }
     }
 
-    private func send(_ call: StoreCall, _ storeAPI: any StoreAPI) async throws {
-        guard now() < call.endsAt else { return try await settle(call, "too late") }
-        guard let request = try await request(of: call) else { return try await settle(call, "no consent") }
+    /// Sends a request, and records the result.
+    /// - Returns: the time before which the app's host is not asked again; nil unless it is unavailable.
+    private func send(_ call: StoreCall, _ storeAPI: any StoreAPI) async throws -> Int64? {
+        guard now() < call.endsAt else {
+            try await settle(call, "too late")
+            return nil
+        }
+        guard let request = try await request(of: call) else {
+            try await settle(call, "no consent")
+            return nil
+        }
         do {
             _ = try await storeAPI.send(request, for: call.bundleID, in: call.environment)
             try await settle(call, "accepted")
+            return nil
         } catch let error as StoreAPIError {
             let now = self.now()
-            let due = now + max(Self.pause(after: call.attempts + 1), Int64(error.retryAfter ?? 0) * 1_000)
-            guard error.isTemporary, due < call.endsAt else {
-                return try await settle(call, "\(error.code.rawValue): \(error.detail)")
-            }
+            let retryAfter = Int64(error.retryAfter ?? 0) * 1_000
+            let due = now + max(Self.pause(after: call.attempts + 1), retryAfter)
             let reason = "\(error.code.rawValue): \(error.detail)"
-            try await database.write { try StoreCalls.postpone(call, to: due, reason, $0) }
+            if error.isTemporary, due < call.endsAt {
+                try await database.write { try StoreCalls.postpone(call, to: due, reason, $0) }
+            } else {
+                try await settle(call, reason)
+            }
+            return error.code == .unavailable ? now + max(Self.hostPause, retryAfter) : nil
         }
     }
 

@@ -50,15 +50,17 @@ enum StoreCalls {
             ])
     }
 
-    /// Leases requests that are due. No other process takes them until the lease ends.
-    static func takeDue(at now: Int64, leaseEnd: Int64, limit: Int, _ connection: Connection) throws -> [StoreCall] {
+    /// Leases requests to one environment that are due. No other process takes them until the lease ends.
+    static func takeDue(
+        to environment: StoreEnvironment, at now: Int64, leaseEnd: Int64, limit: Int, _ connection: Connection
+    ) throws -> [StoreCall] {
         try connection.query(
             """
             UPDATE api_calls SET due_at = $2 WHERE state = 'waiting' AND due_at <= $1 AND call_id IN (
-                SELECT call_id FROM api_calls WHERE state = 'waiting' AND due_at <= $1
+                SELECT call_id FROM api_calls WHERE state = 'waiting' AND due_at <= $1 AND environment = $4
                 ORDER BY due_at, call_id LIMIT $3)
             RETURNING call_id, kind, user_id, bundle_id, environment, transaction_id, purchase, ends_at, attempts
-            """, [now, leaseEnd, limit]
+            """, [now, leaseEnd, limit, environment.rawValue]
         ).compactMap { row in
             guard let kind = StoreCall.Kind(rawValue: try row.string(1)),
                 let environment = StoreEnvironment(rawValue: try row.string(4))
@@ -77,6 +79,13 @@ enum StoreCalls {
             UPDATE api_calls SET due_at = $2, attempts = attempts + 1, result = $3
             WHERE call_id = $1 AND state = 'waiting' AND user_id = $4
             """, [call.id, due, String(reason.prefix(500)), call.userID.rawValue])
+    }
+
+    /// Puts off a request that was taken and not sent, unless it was replaced meanwhile.
+    static func putOff(_ call: StoreCall, to due: Int64, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE api_calls SET due_at = $2 WHERE call_id = $1 AND state = 'waiting' AND user_id = $3",
+            [call.id, due, call.userID.rawValue])
     }
 
     /// Records the end of a request: that the store accepted it, or why it is no longer sent. One that was

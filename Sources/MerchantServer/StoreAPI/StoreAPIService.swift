@@ -2,9 +2,11 @@ import Foundation
 import Logging
 import Merchant
 import ServiceLifecycle
+import StoreWire
 
 /// Sends the requests that are queued for stores' APIs, and asks about subscriptions whose notifications may have been
-/// lost: a bounded round of each, then a pause.
+/// lost. The requests to each environment and the questions take turns by themselves: a bounded round, then a pause. A
+/// host that does not answer delays only what is for it.
 struct StoreAPIService: Service {
     /// The pause between two rounds.
     static let pause = Duration.seconds(10)
@@ -16,20 +18,32 @@ struct StoreAPIService: Service {
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                if storeAPI.hasKeys { await round() }
-                do { try await pacing.sleep(Self.pause) } catch { return }
+            await withTaskGroup(of: Void.self) { group in
+                for environment in StoreEnvironment.allCases {
+                    group.addTask { await self.makeRounds { await self.sendCalls(to: environment) } }
+                }
+                group.addTask { await self.makeRounds { await self.sweep() } }
             }
         }
     }
 
-    /// Makes one round.
-    func round() async {
+    /// Makes rounds with pauses until the task is cancelled.
+    private func makeRounds(_ round: @Sendable () async -> Void) async {
+        while !Task.isCancelled {
+            if storeAPI.hasKeys { await round() }
+            do { try await pacing.sleep(Self.pause) } catch { return }
+        }
+    }
+
+    private func sendCalls(to environment: StoreEnvironment) async {
         do {
-            try await merchant.sendStoreCalls()
+            try await merchant.sendStoreCalls(to: environment)
         } catch {
             report("requests to the store were not sent", error)
         }
+    }
+
+    private func sweep() async {
         do {
             let round = try await merchant.sweep()
             if round.asked > 0 {

@@ -13,7 +13,7 @@ private struct SampleSubscription: Sendable {
     /// The price of the last period in milliunits.
     var price: Int64
     /// The customer in the app.
-    var customer: AppTransactionID
+    var customer: AppCustomer
     /// The customer's account; nil for a made-up one.
     var accountID: AccountID?
 }
@@ -61,17 +61,18 @@ extension NotificationOutbox {
     /// The first subscription in an app, as it is now; nil without one.
     private func firstSubscription(of bundleID: BundleID, at date: Int64) async throws -> SampleSubscription? {
         let recorder = store.recorder
-        return try await store.database.read { connection -> SampleSubscription? in
+        return try await store.database.write { connection -> SampleSubscription? in
             guard let subscription = try Subscriptions.first(in: bundleID, connection),
                 let period = try Transactions.find(subscription.transactionID, connection),
                 let snapshot = try SubscriptionSnapshot(
                     subscription, period: period, at: date, recorder, connection)
             else { return nil }
-            let known = try AppCustomers.find(subscription.accountID, in: bundleID, connection)
-            let customer = known.appTransactionID ?? AppTransactionID(subscription.originalTransactionID)
+            var customer = try AppCustomers.findKeeping(subscription.accountID, in: bundleID, connection)
+            let id = customer.appTransactionID ?? AppTransactionID(subscription.originalTransactionID)
+            customer.appTransactionID = id
             return SampleSubscription(
-                transaction: snapshot.transactionPayload(signedDate: date, appTransactionID: customer),
-                renewal: snapshot.renewalPayload(signedDate: date, appTransactionID: customer),
+                transaction: snapshot.transactionPayload(signedDate: date, appTransactionID: id),
+                renewal: snapshot.renewalPayload(signedDate: date, appTransactionID: id),
                 status: Int64(snapshot.status), price: period.price.milliunits, customer: customer,
                 accountID: subscription.accountID)
         }
@@ -110,7 +111,8 @@ extension NotificationOutbox {
         renewal.member("appTransactionId", customer.description)
         renewal.endObject()
         return SampleSubscription(
-            transaction: bought.bytes, renewal: renewal.bytes, status: 1, price: price.milliunits, customer: customer)
+            transaction: bought.bytes, renewal: renewal.bytes, status: 1, price: price.milliunits,
+            customer: AppCustomer(appTransactionID: customer))
     }
 
     /// An object with the members of both, as text.

@@ -15,7 +15,7 @@ extension Notifications {
         _ snapshot: SubscriptionSnapshot?, _ transaction: Transaction?, _ recorder: Recorder, _ connection: Connection
     ) throws {
         guard let snapshot, let version = recorder.notificationVersion(of: subscription.bundleID) else { return }
-        let customer = try AppCustomers.find(subscription.accountID, in: subscription.bundleID, connection)
+        let customer = try AppCustomers.findKeeping(subscription.accountID, in: subscription.bundleID, connection)
         let content = NotificationContent(
             news, of: subscription, snapshot, transaction, customer, recorder.environment)
         guard version == .one else { return try add(content, as: number, connection) }

@@ -29,7 +29,7 @@ enum OneTimeNews: String, Sendable {
         guard transaction.kind != .autoRenewableSubscription,
             let version = recorder.notificationVersion(of: transaction.bundleID)
         else { return }
-        let customer = try AppCustomers.find(transaction.accountID, in: transaction.bundleID, connection)
+        let customer = try AppCustomers.findKeeping(transaction.accountID, in: transaction.bundleID, connection)
         var content = NotificationContent(rawValue, transaction, at: date, customer, recorder.environment)
         content.consumptionReason = reason?.rawValue
         guard version == .one else { return try Notifications.add(content, as: recorder.next(), connection) }

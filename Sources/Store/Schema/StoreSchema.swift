@@ -143,6 +143,7 @@ public enum StoreSchema {
         historyEnds,
         notificationSamples,
         agreedOffers,
+        originalVersions,
     ]
 }
 

@@ -47,7 +47,7 @@ extension ServerAPI {
     /// - Throws: ``APIError``; ``DatabaseError``.
     public func appTransaction(_ id: String, of bundleID: BundleID) async throws -> [UInt8] {
         let customer = try await read(id, of: bundleID) { _, _ in }.customer
-        guard let app = store.apps[bundleID], let identifier = customer.appTransactionID,
+        guard let app = store.apps[bundleID], customer.appTransactionID != nil,
             let account = try await store.accounts.account(customer.accountID)
         else { throw APIError.noAppTransaction }
         var json = JSONBytes(capacity: 6_144)
@@ -56,7 +56,7 @@ extension ServerAPI {
             "signedAppTransactionInfo",
             try identity.sign(
                 store.appTransactionPayload(
-                    app, identifier, since: ReceiptIssuer.originalPurchaseDate(of: account, store.environment),
+                    app, customer.inApp, since: ReceiptIssuer.originalPurchaseDate(of: account, store.environment),
                     at: store.clock.milliseconds)))
         json.endObject()
         return json.bytes
@@ -64,25 +64,27 @@ extension ServerAPI {
 }
 
 extension Store {
-    /// The members of Apple's app transaction. The server knows no device, so nothing binds it to one.
+    /// The members of Apple's app transaction. The server knows no device, so nothing binds it to one. Its version is
+    /// that of the customer's last receipt. The original one is that of the first receipt, and in the sandbox always
+    /// 1.0, as Apple's.
     /// - Parameter since: when the customer first had the app.
     func appTransactionPayload(
-        _ app: AppRecord, _ id: AppTransactionID, since: Int64, at date: Int64
+        _ app: AppRecord, _ customer: AppCustomer, since: Int64, at date: Int64
     ) -> [UInt8] {
         let isSandbox = environment == .sandbox
+        let unknown = ReceiptIssuer.originalApplicationVersion
+        let version = customer.bundleVersion ?? unknown
         var json = JSONBytes(capacity: 1_024)
         json.beginObject()
         json.member("receiptType", environment.signedName)
         if !isSandbox { json.member("appAppleId", number: app.appID) }
         json.member("bundleId", app.bundleID.rawValue)
-        json.member("applicationVersion", ReceiptIssuer.originalApplicationVersion)
-        json.member(
-            "versionExternalIdentifier",
-            number: isSandbox ? 0 : app.versionExternalIdentifier(ReceiptIssuer.originalApplicationVersion))
+        json.member("applicationVersion", version)
+        json.member("versionExternalIdentifier", number: isSandbox ? 0 : app.versionExternalIdentifier(version))
         json.member("receiptCreationDate", number: date)
         json.member("originalPurchaseDate", number: since)
-        json.member("originalApplicationVersion", ReceiptIssuer.originalApplicationVersion)
-        json.member("appTransactionId", id.description)
+        json.member("originalApplicationVersion", isSandbox ? unknown : customer.originalVersion ?? unknown)
+        if let id = customer.appTransactionID { json.member("appTransactionId", id.description) }
         json.member("originalPlatform", "iOS")
         json.endObject()
         return json.bytes

@@ -116,13 +116,24 @@ public struct ServerAPI: Sendable {
             }
             guard let accountID else { throw APIError.transactionNotFound }
             let customer = APICustomer(
-                accountID: accountID,
-                appTransactionID: try AppCustomers.find(accountID, in: bundleID, connection).appTransactionID)
+                accountID: accountID, inApp: try AppCustomers.find(accountID, in: bundleID, connection))
             return (customer, try body(customer, connection))
         }
-        let first = try await store.database.read(once)
-        guard try await store.settleSubscriptions(of: first.customer.accountID) else { return first }
-        return try await store.database.read(once)
+        var answer = try await store.database.read(once)
+        if try await store.settleSubscriptions(of: answer.customer.accountID) {
+            answer = try await store.database.read(once)
+        }
+        answer.customer.inApp = try await kept(answer.customer.inApp, of: answer.customer.accountID, in: bundleID)
+        return answer
+    }
+
+    /// A customer in an app as it was found, with an identifier that never changes again.
+    /// - Throws: ``DatabaseError``.
+    private func kept(
+        _ customer: AppCustomer, of accountID: AccountID, in bundleID: BundleID
+    ) async throws -> AppCustomer {
+        guard customer.appTransactionID != nil, !customer.isKept else { return customer }
+        return try await store.database.write { try AppCustomers.findKeeping(accountID, in: bundleID, $0) }
     }
 
     private static func find(
@@ -136,22 +147,26 @@ public struct ServerAPI: Sendable {
     /// its account is done; nil when there is none.
     /// - Throws: ``DatabaseError``.
     func known(_ id: TransactionID, of bundleID: BundleID) async throws -> KnownTransaction? {
-        func read() async throws -> KnownTransaction? {
-            try await store.database.read { connection in
+        func read() async throws -> (transaction: Transaction, customer: AppCustomer)? {
+            try await store.database.read { connection -> (transaction: Transaction, customer: AppCustomer)? in
                 guard let transaction = try Self.find(id, of: bundleID, connection) else { return nil }
-                let customer = try AppCustomers.find(transaction.accountID, in: bundleID, connection)
-                return KnownTransaction(transaction: transaction, customer: customer.appTransactionID)
+                return (transaction, try AppCustomers.find(transaction.accountID, in: bundleID, connection))
             }
         }
-        guard let known = try await read() else { return nil }
-        guard try await store.settleSubscriptions(of: known.transaction.accountID) else { return known }
-        return try await read()
+        guard var found = try await read() else { return nil }
+        if try await store.settleSubscriptions(of: found.transaction.accountID) {
+            guard let settled = try await read() else { return nil }
+            found = settled
+        }
+        let customer = try await kept(found.customer, of: found.transaction.accountID, in: bundleID)
+        return KnownTransaction(transaction: found.transaction, customer: customer.appTransactionID)
     }
 
     /// The identifier of a customer's app transaction; nil for a customer who never bought anything in the app.
     /// - Throws: ``DatabaseError``.
     func appTransactionID(of accountID: AccountID, in bundleID: BundleID) async throws -> AppTransactionID? {
-        try await store.database.read { try AppCustomers.find(accountID, in: bundleID, $0).appTransactionID }
+        let customer = try await store.database.read { try AppCustomers.find(accountID, in: bundleID, $0) }
+        return try await kept(customer, of: accountID, in: bundleID).appTransactionID
     }
 
     /// Writes an array of signed transactions of one customer in one app.
@@ -319,6 +334,8 @@ struct KnownTransaction: Sendable {
 /// A customer in an app, of whom a request asks.
 struct APICustomer: Sendable {
     let accountID: AccountID
+    /// What the store knows of the customer in the app.
+    var inApp: AppCustomer
     /// The identifier of the app transaction; nil for a customer who never bought anything in the app.
-    let appTransactionID: AppTransactionID?
+    var appTransactionID: AppTransactionID? { inApp.appTransactionID }
 }
