@@ -7,7 +7,7 @@ extension MerchantCommand {
     /// Reads the clocks of the store beside which a merchant runs (`cornerstore serve`), so that a command judges the
     /// books by the same time as the server.
     /// - Parameter folder: the merchant's data directory.
-    /// - Returns: the time of an environment's store, as it was when it was read. Nil when no store with a merchant runs
+    /// - Returns: the time of an environment's store, as it was read. Nil when no store with a merchant runs
     ///   on the folder around it, or when its control port does not answer.
     static func storeClock(beside folder: URL) async -> (@Sendable (StoreEnvironment) -> Int64)? {
         let folder = folder.standardizedFileURL

@@ -54,7 +54,7 @@ extension MerchantPlace {
     ///   - bucket: the bucket in which the merchant stores content; nil for the folder in its data directory.
     ///   - sendsWebhooks: whether the server sends webhooks about changes.
     ///   - joinsEnvironments: the server's ``MerchantPolicy/joinsEnvironments``.
-    ///   - storeClock: returns the time of an environment's store in milliseconds since 1970; nil for stores whose clock
+    ///   - storeClock: the time of an environment's store in milliseconds since 1970; nil for stores whose clock
     ///     is the machine's.
     /// - Throws: the errors of `body`; ``MerchantServerError`` `dataDirectoryInUse` while a backup is being restored,
     ///   `dataDirectoryUnusable`; ``MerchantPlaceError``, ``DatabaseError``.
