@@ -25,6 +25,7 @@ from appstoreserverlibrary.models.ExpirationIntent import ExpirationIntent
 from appstoreserverlibrary.models.InAppOwnershipType import InAppOwnershipType
 from appstoreserverlibrary.models.JWSRenewalInfoDecodedPayload import JWSRenewalInfoDecodedPayload
 from appstoreserverlibrary.models.JWSTransactionDecodedPayload import JWSTransactionDecodedPayload
+from appstoreserverlibrary.models.PriceIncreaseStatus import PriceIncreaseStatus
 from appstoreserverlibrary.models.RevocationType import RevocationType
 from appstoreserverlibrary.models.Status import Status
 from appstoreserverlibrary.models.TransactionHistoryRequest import TransactionHistoryRequest
@@ -349,7 +350,10 @@ class AppServer:
             assert (renewal.expirationIntent, renewal.gracePeriodExpiresDate) == (None, None)
             if (renewal.autoRenewStatus, bought.inAppOwnershipType) == (
                     AutoRenewStatus.ON, InAppOwnershipType.PURCHASED):
-                assert renewal.renewalPrice is not None and renewal.currency == bought.currency
+                # Without an answer to a price increase nothing will be charged.
+                is_asked = renewal.priceIncreaseStatus == PriceIncreaseStatus.CUSTOMER_HAS_NOT_RESPONDED
+                assert (renewal.renewalPrice is None) == is_asked
+                assert renewal.currency == (None if is_asked else bought.currency)
         elif found.status == Status.BILLING_GRACE_PERIOD:
             assert renewal.gracePeriodExpiresDate > renewal.renewalDate
         elif found.status == Status.BILLING_RETRY:
