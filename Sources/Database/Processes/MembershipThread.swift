@@ -168,6 +168,8 @@ final class MembershipThread {
             let waited = ContinuousClock.now - begin
             if waited >= timing.entrance {
                 let migrates = owner?.name.hasPrefix(Self.starting) ?? true
+                // It may have let go of the lock between the two looks.
+                if !migrates, try table.takeStore(alone: false, session) { return false }
                 guard migrates, waited < timing.migration else { throw storeInUse(owner) }
                 if !isNamed, let owner {
                     logger.notice(

@@ -106,10 +106,11 @@ struct ProcessTable: Sendable {
             """, [process.node, process.session, name, startedAt, process.facts])
     }
 
-    /// Records that a process has ended in order, so that nobody waits for it.
+    /// Records that a process has ended in order, so that nobody waits for it, and releases its locks.
     func leave(node: Int, session id: String, _ session: PostgreSQLSession) throws {
         _ = try session.execute(
             "UPDATE store_processes SET beat = 0, hears = FALSE WHERE node = $1 AND session = $2", [node, id])
+        _ = try session.query("SELECT pg_advisory_unlock_all()", [])
     }
 
     /// The answer to a beat.
