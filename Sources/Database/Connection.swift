@@ -27,17 +27,26 @@ public final class Connection {
     private(set) var failure: DatabaseError?
     /// Whether the transaction failed because it took too long.
     private(set) var isOverdue = false
+    /// Whether other processes may change the database meanwhile, whose clocks may be ahead (``Membership``).
+    public let isShared: Bool
+    /// What the other processes are told once the transaction is committed.
+    private(set) var announcements: [Announcement] = []
+    /// Whether the transaction's caller waits until the other processes have applied ``announcements``.
+    private(set) var isAwaited = false
 
     /// - Parameters:
     ///   - longest: The longest time from here to the commit; nil for reads, which delay no other transaction, and for
     ///     migrations.
+    ///   - isShared: Whether other processes may use the database.
     ///   - now: The machine's clock.
     init(
-        _ session: any StatementSession, longest: Duration?, now: @escaping () -> ContinuousClock.Instant = { .now }
+        _ session: any StatementSession, longest: Duration?, isShared: Bool = false,
+        now: @escaping () -> ContinuousClock.Instant = { .now }
     ) {
         self.session = session
         self.now = now
         self.longest = longest
+        self.isShared = isShared
         deadline = longest.map { now() + $0 }
         session.endStatements(at: deadline)
     }
@@ -65,6 +74,29 @@ public final class Connection {
     @discardableResult
     public func execute(_ sql: String, _ arguments: [any SQLConvertible] = []) throws -> Int {
         try perform { () throws(DatabaseError) in try session.execute(sql, arguments) }
+    }
+
+    /// Tells the other processes, once the transaction is committed, that what they keep of `topic` has changed. The
+    /// process itself is told too. Has no effect without a ``Membership``.
+    ///
+    /// - Parameters:
+    ///   - topic: What has changed: 1 to 40 small letters and full stops, such as `accounts`. The others hear it behind
+    ///     the last word of the schema's name, as `sandbox.accounts`.
+    ///   - detail: Which part of it has changed, at most 200 bytes in one line; empty for all of it.
+    ///   - isAwaited: Whether ``Database/write(_:)`` returns only when all live processes have applied the change, or
+    ///     can no longer use what they keep, which takes little more than a second.
+    /// - Throws: ``DatabaseError`` `invalidValue` for a topic or a detail of another form, `closed` after the
+    ///   transaction's end.
+    public func announce(_ topic: String, _ detail: String = "", isAwaited: Bool = true) throws {
+        if hasEnded {
+            throw DatabaseError(.closed, "the connection was used after its transaction had ended")
+        }
+        let announcement = Announcement(topic: topic, detail: detail)
+        guard announcement.isWellFormed else {
+            throw DatabaseError(.invalidValue, "an announcement's topic or detail is malformed")
+        }
+        if isAwaited { self.isAwaited = true }
+        if announcements.last != announcement { announcements.append(announcement) }
     }
 
     /// Makes later use of the connection fail. Called when the closure has returned.

@@ -58,23 +58,26 @@ public final class Database: Sendable {
     /// - Parameters:
     ///   - location: The file or server.
     ///   - migrations: All migrations since the first release, numbered 1, 2, 3…. Each is applied in one transaction.
-    ///   - soleUse: The lock that keeps other processes away from a PostgreSQL database. While it is not held,
-    ///     transactions fail with `unavailable`.
+    ///   - fence: The right to use a PostgreSQL database, a ``SoleUse`` or a ``Membership``. While the process does not
+    ///     have it, transactions fail with `unavailable`.
+    ///   - mayMigrate: Whether missing migrations are applied to a PostgreSQL database; false while other processes use
+    ///     it. A SQLite file is always migrated.
     ///   - logger: Logs applied migrations, lost connections and repeated transactions.
     /// - Throws: ``DatabaseError``: `newerSchema` and `changedMigration` when the database has other migrations than
-    ///   the program, `unavailable` when the file or server cannot be reached, `invalidLocation` when the path, address
-    ///   or schema is malformed.
+    ///   the program, `olderSchema` when it lacks some that may not be applied, `unavailable` when the file or server
+    ///   cannot be reached, `invalidLocation` when the path, address or schema is malformed.
     public static func open(
-        _ location: DatabaseLocation, migrations: [Migration], soleUse: SoleUse? = nil, logger: Logger
+        _ location: DatabaseLocation, migrations: [Migration], fence: (any Fence)? = nil, mayMigrate: Bool = true,
+        logger: Logger
     ) async throws -> Database {
         try await open(
-            location, migrations: migrations, limits: Limits(), sqlite: SQLiteSettings(), soleUse: soleUse,
-            logger: logger)
+            location, migrations: migrations, limits: Limits(), sqlite: SQLiteSettings(), fence: fence,
+            mayMigrate: mayMigrate, logger: logger)
     }
 
     static func open(
         _ location: DatabaseLocation, migrations: [Migration], limits: Limits, sqlite: SQLiteSettings,
-        soleUse: SoleUse? = nil, logger: Logger
+        fence: (any Fence)? = nil, mayMigrate: Bool = true, logger: Logger
     ) async throws -> Database {
         try Migration.check(migrations)
         let engine: any Engine = try await DatabaseThreads.run("database.open") {
@@ -90,8 +93,8 @@ public final class Database: Sendable {
             case .postgresql(let url, let schema, let connections):
                 let address = try PostgreSQLAddress(url: url, schema: schema)
                 return try PostgreSQLEngine(
-                    address, connections: connections, migrations: migrations, limits: limits, soleUse: soleUse,
-                    logger: logger
+                    address, connections: connections, migrations: migrations, limits: limits, fence: fence,
+                    mayMigrate: mayMigrate, logger: logger
                 )
             }
         }
@@ -146,6 +149,26 @@ public final class Database: Sendable {
         _ = try await read { try $0.query("SELECT 1") }
     }
 
+    /// The number of transactions that wait for a thread, and how often transactions were repeated after serialization
+    /// failures since the database was opened (PostgreSQL only).
+    public var statistics: (waiting: Int, repeated: Int) {
+        // The two queues are one on PostgreSQL.
+        let waiting = engine.reads === engine.writes ? engine.reads.count : engine.reads.count + engine.writes.count
+        return (waiting, engine.repeated)
+    }
+
+    /// Whether at least one standby confirms each commit of this PostgreSQL server
+    /// (https://www.postgresql.org/docs/15/monitoring-stats.html#MONITORING-PG-STAT-REPLICATION-VIEW). The role must be
+    /// allowed to read it (`pg_monitor`); to others, no standby shows.
+    ///
+    /// - Throws: ``DatabaseError``, always on SQLite.
+    public func hasSynchronousStandby() async throws -> Bool {
+        try await read { connection in
+            try connection.queryOne(
+                "SELECT 1 FROM pg_catalog.pg_stat_replication WHERE sync_state IN ('sync', 'quorum') LIMIT 1") != nil
+        }
+    }
+
     /// Finishes the waiting transactions, then closes the database. Later transactions fail with `closed`. A second
     /// call has no effect.
     public func close() async {
@@ -184,6 +207,8 @@ protocol Engine: Sendable {
     var reads: JobQueue { get }
     /// The queue of write transactions.
     var writes: JobQueue { get }
+    /// How often transactions were repeated after serialization failures.
+    var repeated: Int { get }
     /// Waits, after the queues were closed, until they are empty and all connections are closed.
     func ended() async
 }

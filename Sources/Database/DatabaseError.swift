@@ -27,6 +27,8 @@ public struct DatabaseError: Error, Equatable, CustomStringConvertible {
         case corrupted
         /// A newer version of the program has changed the database.
         case newerSchema
+        /// The database lacks migrations, and other processes use it, so that they cannot be applied now.
+        case olderSchema
         /// An applied migration differs from the program's migration of the same number.
         case changedMigration
         /// The program's own migrations are not numbered 1, 2, 3….
@@ -37,8 +39,17 @@ public struct DatabaseError: Error, Equatable, CustomStringConvertible {
         case invalidValue
         /// A column was read as another type than its own.
         case columnType
-        /// Another process has exclusive use of the database (``SoleUse``). `detail` names the process.
+        /// Another process has exclusive use of the database (``SoleUse``), or the node number of this one
+        /// (``Membership``). `detail` names the process.
         case inUse
+        /// The machine's clock differs from that of the database's server by more than two seconds.
+        case clockDiffers
+        /// The server is a standby, which refuses changes.
+        case isStandby
+        /// The server lacks changes that it has confirmed, as a standby that lagged when it was promoted.
+        case dataLost
+        /// A setting that all processes on a database must have in common is another one in a running process.
+        case settingsDiffer
         /// The path, address or schema name is malformed.
         case invalidLocation
         /// The database was closed, or a connection was used after its closure had returned.

@@ -41,8 +41,18 @@ struct SchemaHistory {
         logger.info("migration applied", metadata: ["number": "\(migration.number)", "name": "\(migration.name)"])
     }
 
+    /// The error of a database that lacks migrations while other processes use it.
+    ///
+    /// - Parameter applied: The number of migrations that it has.
+    func olderSchema(applied: Int) -> DatabaseError {
+        DatabaseError(
+            .olderSchema,
+            "the database has \(applied) of this program's \(migrations.count) migrations, and processes of another "
+                + "version use it; stop them first")
+    }
+
     /// Checks that the applied migrations are the program's, and returns their number.
-    private func checkApplied(_ connection: Connection) throws -> Int {
+    func checkApplied(_ connection: Connection) throws -> Int {
         let rows = try connection.query("SELECT number, name, checksum FROM schema_migrations ORDER BY number")
         for (index, row) in rows.enumerated() {
             let number = try row.int(0)

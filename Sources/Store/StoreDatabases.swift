@@ -10,77 +10,170 @@ public struct StoreDatabases: Sendable {
     public enum Location: Sendable {
         /// SQLite files in an existing folder.
         case folder(URL)
-        /// The schemas `PREFIX_apps`, `PREFIX_sandbox` and `PREFIX_production` of one server.
+        /// The schemas `PREFIX_apps`, `PREFIX_sandbox` and `PREFIX_production` of one server; with several processes
+        /// also `PREFIX_processes`.
         case postgresql(url: String, schemaPrefix: String)
 
         /// The default prefix of the schemas' names.
         public static let schemaPrefix = "cornerstore"
     }
 
+    /// How a process shares a PostgreSQL database with others.
+    public struct Sharing: Sendable {
+        /// What the others are told of this process.
+        public var facts: ProcessFacts
+        /// The node number, 0 to 63; nil for one that no process has.
+        public var node: Int?
+        /// The name of this process for the others' messages.
+        public var name: String
+
+        /// Creates the way in which a process shares a database. The parameters are the properties.
+        public init(facts: ProcessFacts, node: Int? = nil, name: String) {
+            self.facts = facts
+            self.node = node
+            self.name = name
+        }
+    }
+
+    /// The number of connections for each environment, unless the caller gives another.
+    public static let connections = 16
+
     let apps: Database
     let sandbox: Database
     let production: Database
-    /// The lock that keeps other stores away from the schemas; nil for files, whose folder is locked instead.
+    /// The lock that keeps other stores away from the schemas; nil for files, whose folder is locked instead, and for
+    /// a shared database.
     var soleUse: SoleUse?
+    /// The place of this process among those that share the database; nil for a process that has it alone.
+    public internal(set) var membership: Membership?
+
+    /// This process's node number in transaction ids; 0 for a process that has the database alone.
+    public var node: Int { membership?.node ?? 0 }
 
     /// Opens the three databases, and creates or migrates their tables.
     ///
     /// On PostgreSQL this first locks the schemas for this process, because a store caches rows in memory and two
-    /// stores on one schema would contradict each other.
-    /// - Throws: ``DatabasesInUse`` when another store uses the schemas; ``DatabaseError``, also when a newer program
-    ///   wrote the database or its schema was changed by hand.
-    public static func open(_ location: Location, logger: Logger) async throws -> StoreDatabases {
-        guard case .postgresql = location else { return try await open(location, nil, logger) }
-        let soleUse: SoleUse
+    /// stores on one schema would contradict each other. With `sharing` it joins the other processes instead, which
+    /// tell each other of their changes.
+    /// - Parameters:
+    ///   - sharing: how this process shares a PostgreSQL database with others; nil to have it alone. Has no effect on
+    ///     files.
+    ///   - connections: the number of connections for each environment.
+    /// - Throws: ``DatabasesInUse`` when another store uses the schemas or the node number; ``DatabaseError``, also
+    ///   when a newer program wrote the database, its schema was changed by hand, or, for a shared one, when a setting
+    ///   differs from that of a running process (`settingsDiffer`).
+    public static func open(
+        _ location: Location, sharing: Sharing? = nil, connections: Int = StoreDatabases.connections, logger: Logger
+    ) async throws -> StoreDatabases {
+        guard case .postgresql = location else { return try await open(location, nil, connections, logger) }
+        let apps = location.database("apps", connections: 1)
         do {
-            soleUse = try await SoleUse(of: location.database("apps", connections: 1), logger: logger)
+            guard let sharing else {
+                let soleUse = try await SoleUse(of: apps, logger: logger)
+                return try await open(location, .alone(soleUse), connections, logger)
+            }
+            let membership = try await Membership(
+                of: apps, name: sharing.name, facts: sharing.facts, node: sharing.node, logger: logger)
+            return try await open(location, .shared(membership), connections, logger)
         } catch let error as DatabaseError where error.code == .inUse {
-            throw DatabasesInUse(owner: error.detail)
+            throw DatabasesInUse(owner: error.detail, error: error)
         }
+    }
+
+    /// The right to use the schemas of a PostgreSQL database.
+    private enum Right {
+        case alone(SoleUse)
+        case shared(Membership)
+
+        var fence: any Fence {
+            switch self {
+            case .alone(let soleUse): soleUse
+            case .shared(let membership): membership
+            }
+        }
+
+        /// Checks that the process may run beside those that run already.
+        func check() throws {
+            guard case .shared(let membership) = self else { return }
+            let own = membership.facts
+            for other in membership.others {
+                guard let conflict = own.conflict(with: other) else { continue }
+                throw DatabaseError(
+                    .settingsDiffer,
+                    "This process cannot use the database together with \(other.name) (node \(other.node)): "
+                        + "\(conflict). Give all processes the same settings.")
+            }
+        }
+
+        func giveUp() async {
+            switch self {
+            case .alone(let soleUse): await soleUse.giveUp()
+            case .shared(let membership): await membership.leave()
+            }
+        }
+    }
+
+    private static func open(
+        _ location: Location, _ right: Right?, _ connections: Int, _ logger: Logger
+    ) async throws -> StoreDatabases {
         do {
-            return try await open(location, soleUse, logger)
+            try right?.check()
+            let databases = try await open(location, right: right, connections, logger)
+            try await databases.membership?.share()
+            return databases
         } catch {
-            await soleUse.giveUp()
+            await right?.giveUp()
             throw error
         }
     }
 
     private static func open(
-        _ location: Location, _ soleUse: SoleUse?, _ logger: Logger
+        _ location: Location, right: Right?, _ connections: Int, _ logger: Logger
     ) async throws -> StoreDatabases {
+        let fence = right?.fence
+        let soleUse: SoleUse? = if case .alone(let lock)? = right { lock } else { nil }
+        let membership: Membership? = if case .shared(let place)? = right { place } else { nil }
+        let mayMigrate = membership?.isFirst ?? true
+        // Shared, the apps' rows are read again whenever another process has changed them.
         async let apps = Database.open(
-            location.database("apps", connections: 2), migrations: AppSchema.migrations, soleUse: soleUse,
-            logger: logger)
+            location.database("apps", connections: membership == nil ? 2 : 4), migrations: AppSchema.migrations,
+            fence: fence, mayMigrate: mayMigrate, logger: logger)
         async let sandbox = Database.open(
-            location.database("sandbox", connections: 16), migrations: StoreSchema.migrations,
-            soleUse: soleUse, logger: logger)
+            location.database("sandbox", connections: connections), migrations: StoreSchema.migrations,
+            fence: fence, mayMigrate: mayMigrate, logger: logger)
         async let production = Database.open(
-            location.database("production", connections: 16), migrations: StoreSchema.migrations,
-            soleUse: soleUse, logger: logger)
-        return try await StoreDatabases(apps: apps, sandbox: sandbox, production: production, soleUse: soleUse)
+            location.database("production", connections: connections), migrations: StoreSchema.migrations,
+            fence: fence, mayMigrate: mayMigrate, logger: logger)
+        return try await StoreDatabases(
+            apps: apps, sandbox: sandbox, production: production, soleUse: soleUse, membership: membership)
     }
 
-    /// Whether another store can take the databases while they are open, which happens when the lock's connection
+    /// Whether the right to use the databases can be lost while they are open, which happens when its connection
     /// breaks.
-    public var canBeLost: Bool { soleUse != nil }
+    public var canBeLost: Bool { soleUse != nil || membership != nil }
 
-    /// Waits until another store has taken the databases.
-    /// - Returns: the other store; nil when the databases are closed, cannot be lost, or the task is cancelled.
+    /// Waits until this process cannot use the databases any more: another store has taken them or its node number, or
+    /// the server lacks confirmed changes.
+    /// - Returns: the reason; nil when the databases are closed, cannot be lost, or the task is cancelled.
     public func whenLost() async -> DatabasesInUse? {
-        await soleUse?.whenLost().map { DatabasesInUse(owner: $0.detail) }
+        let error: DatabaseError? = if let membership { await membership.whenLost() } else { await soleUse?.whenLost() }
+        return error.map { DatabasesInUse(owner: $0.detail, error: $0) }
     }
 
     /// Closes the databases after their queued work.
     public func close() async {
         for database in [apps, sandbox, production] { await database.close() }
         await soleUse?.giveUp()
+        await membership?.leave()
     }
 }
 
-/// Another store uses the same databases.
+/// This process cannot use the databases: another store does, or another process has the same node number.
 public struct DatabasesInUse: Error, Sendable, Equatable {
     /// A description of its PostgreSQL session: process, machine, and start time.
     public var owner: String
+    /// The reason: `inUse`, or, after a shared database was lost, also `dataLost`, `settingsDiffer` or `unavailable`.
+    public var error: DatabaseError
 }
 
 extension StoreDatabases.Location {

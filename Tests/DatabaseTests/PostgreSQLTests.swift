@@ -293,6 +293,19 @@ private func value(_ connection: Connection) throws -> Int {
         #expect(address.withoutSecrets("it was p@ss, was it") == "it was ***, was it")
     }
 
+    @Test func thePrimaryIsFoundAmongSeveralServers() throws {
+        func parameters(_ url: String) throws -> [String: String] {
+            let address = try PostgreSQLAddress(url: url, schema: "s")
+            return Dictionary(address.parameters.map { ($0.keyword, $0.value) }) { $1 }
+        }
+        let several = try parameters("postgres://a:1,b:2/d")
+        #expect(several["target_session_attrs"] == "read-write" && several["connect_timeout"] == "2")
+        let chosen = try parameters("postgres://a:1,b:2/d?target_session_attrs=any&connect_timeout=7")
+        #expect(chosen["target_session_attrs"] == "any" && chosen["connect_timeout"] == "7")
+        let one = try parameters("postgres://a:1/d")
+        #expect(one["target_session_attrs"] == nil && one["connect_timeout"] == "5")
+    }
+
     @Test(arguments: [
         ("", "30s"), ("options=-c%20statement_timeout%3D7min", "7min"), ("options=-cstatement_timeout%3D0", "0"),
         ("options=-c%20work_mem%3D8MB", "30s"),

@@ -42,7 +42,7 @@ import Testing
     private func withDatabase(
         _ location: DatabaseLocation, _ use: SoleUse, _ body: (Database) async throws -> Void
     ) async throws {
-        let database = try await Database.open(location, migrations: [table], soleUse: use, logger: .silent)
+        let database = try await Database.open(location, migrations: [table], fence: use, logger: .silent)
         try await body(database)
         await database.close()
         await use.giveUp()

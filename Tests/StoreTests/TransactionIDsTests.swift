@@ -49,6 +49,28 @@ import Testing
         }
     }
 
+    @Test func anIdIsHigherThanThatOfANodeWhoseClockIsAhead() {
+        for environment in StoreEnvironment.allCases {
+            let ahead = Self.ids(environment, node: 63, at: Self.now + 2_000).next()
+            let ids = Self.ids(environment, node: 0)
+            let next = ids.next(above: ahead)
+            #expect(next > ahead && next.environment == environment)
+            // Later ones stay above it.
+            #expect(ids.next() > next && ids.next(above: ahead) > next)
+        }
+    }
+
+    @Test func anEarlierIdAndThatOfTheOtherEnvironmentHaveNoEffect() {
+        for (environment, other) in [(StoreEnvironment.production, StoreEnvironment.sandbox), (.sandbox, .production)] {
+            let expected = Self.ids(environment).next()
+            #expect(Self.ids(environment).next(above: nil) == expected)
+            #expect(Self.ids(environment).next(above: Self.ids(other, at: Self.now + 9_000).next()) == expected)
+            #expect(Self.ids(environment).next(above: Self.ids(environment, at: Self.now - 9_000).next()) == expected)
+            #expect(Self.ids(environment).next(above: TransactionID(rawValue: 0)) == expected)
+            #expect(Self.ids(environment).next(above: TransactionID(rawValue: .max)) == expected)
+        }
+    }
+
     @Test func threadsAndNodesNeverGiveTheSameId() async {
         let nodes = (0..<4).map { Self.ids(.production, node: $0 * 20) }
         let all = await withTaskGroup(of: [TransactionID].self) { group in

@@ -8,7 +8,7 @@ struct PostgreSQLAddress: Sendable {
     let schema: String
     /// The key of the advisory lock that is held while migrations are applied.
     let lockKey: Int64
-    /// The key of the advisory lock of the schema's ``SoleUse``.
+    /// The key of the advisory lock of the schema's ``SoleUse``, which a ``Membership`` shares.
     let soleUseKey: Int64
     /// Whether the address itself sets `statement_timeout`.
     var limitsStatements: Bool {
@@ -33,7 +33,10 @@ struct PostgreSQLAddress: Sendable {
         var given = try Self.parse(url)
         secrets = given.filter { $0.keyword.hasSuffix("password") }.map(\.value)
         try Self.check(given)
-        for (keyword, value) in Self.defaults where !given.contains(where: { $0.keyword == keyword }) {
+        // Of several servers, one is the primary, and the others are standbys. They are tried one after the other.
+        let hasSeveral = given.contains { ["host", "hostaddr"].contains($0.keyword) && $0.value.contains(",") }
+        let defaults = (hasSeveral ? Self.severalServers : []) + Self.defaults
+        for (keyword, value) in defaults where !given.contains(where: { $0.keyword == keyword }) {
             given.append((keyword, value))
         }
         // A restore finds the sessions that use the schema by this name, so it replaces the address's own.
@@ -44,7 +47,7 @@ struct PostgreSQLAddress: Sendable {
         soleUseKey = Self.key("cornerstore sole use \(schema)")
     }
 
-    private static func key(_ text: String) -> Int64 {
+    static func key(_ text: String) -> Int64 {
         Int64(bitPattern: SHA256.hash(data: Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
@@ -52,6 +55,11 @@ struct PostgreSQLAddress: Sendable {
     private static let defaults: [(keyword: String, value: String)] = [
         ("connect_timeout", "5"), ("keepalives_idle", "15"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
         ("tcp_user_timeout", "15000"),
+    ]
+
+    /// Finds the primary among several servers. A dead one delays a connection by two seconds.
+    private static let severalServers: [(keyword: String, value: String)] = [
+        ("target_session_attrs", "read-write"), ("connect_timeout", "2"),
     ]
 
     /// Removes the passwords from a message of `libpq`.

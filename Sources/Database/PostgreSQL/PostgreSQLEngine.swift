@@ -1,16 +1,22 @@
 import Foundation
 import Logging
+import Synchronization
 
 /// The PostgreSQL engine, through `libpq`. Each thread owns one connection, and all take jobs from one queue.
 final class PostgreSQLEngine: Engine {
     let reads: JobQueue
     var writes: JobQueue { reads }
+    /// How often transactions were repeated after serialization failures.
+    var repeated: Int { count.value }
+    private let count = RepeatCount()
     private let threads = DatabaseThreads()
 
     /// Connects once to create the schema and to apply the migrations, then starts the threads. Blocks.
+    ///
+    /// - Parameter mayMigrate: Whether missing migrations are applied. If not, they are an error.
     init(
         _ address: PostgreSQLAddress, connections: Int, migrations: [Migration], limits: Database.Limits,
-        soleUse: SoleUse?, logger: Logger
+        fence: (any Fence)?, mayMigrate: Bool, logger: Logger
     ) throws {
         guard (1...100).contains(connections) else {
             throw DatabaseError(
@@ -18,12 +24,18 @@ final class PostgreSQLEngine: Engine {
         }
         reads = JobQueue(capacity: limits.waiting, waitLimit: limits.wait)
         let texts = SQLTextCache()
-        try Self.prepareSchema(address, texts, SchemaHistory(migrations: migrations, logger: logger))
+        let history = SchemaHistory(migrations: migrations, logger: logger)
+        if mayMigrate {
+            try Self.prepareSchema(address, texts, history)
+        } else {
+            try Self.checkSchema(address, texts, history)
+        }
         let turns = WriteTurns()
         for number in 1...connections {
-            let queue = reads
+            let (queue, repeats) = (reads, count)
             threads.start("postgresql.\(number)") {
-                let worker = PostgreSQLWorker(address, texts, limits, soleUse: soleUse, turns: turns, logger)
+                let worker = PostgreSQLWorker(
+                    address, texts, limits, fence: fence, turns: turns, repeated: repeats, logger)
                 while let job = queue.next() {
                     worker.perform(job)
                 }
@@ -36,7 +48,7 @@ final class PostgreSQLEngine: Engine {
     }
 
     /// Creates the schema and applies the migrations. A lock keeps processes that start at the same time apart.
-    private static func prepareSchema(
+    static func prepareSchema(
         _ address: PostgreSQLAddress, _ texts: SQLTextCache, _ history: SchemaHistory
     ) throws {
         let session = try PostgreSQLSession(address, texts)
@@ -48,19 +60,48 @@ final class PostgreSQLEngine: Engine {
         )
         // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even if the schema exists.
         if known.isEmpty { _ = try session.command("CREATE SCHEMA \"\(address.schema)\"") }
-        try history.apply { body in
-            _ = try session.command("BEGIN")
-            let connection = Connection(session, longest: nil)
-            defer { connection.end() }
-            do {
-                let result = try body(connection)
-                try connection.checkMayCommit()
-                _ = try session.command("COMMIT")
-                return result
-            } catch {
-                if !session.isIdle { _ = try? session.command("ROLLBACK") }
-                throw error
-            }
+        try history.apply { body in try transaction(session, body) }
+    }
+
+    /// Checks that the schema has all migrations.
+    ///
+    /// - Throws: ``DatabaseError``: `olderSchema` when it lacks some, and the errors of ``prepareSchema(_:_:_:)``.
+    static func checkSchema(_ address: PostgreSQLAddress, _ texts: SQLTextCache, _ history: SchemaHistory) throws {
+        let session = try PostgreSQLSession(address, texts)
+        let known = try session.query(
+            """
+            SELECT 1 FROM pg_catalog.pg_tables
+            WHERE schemaname = CAST($1 AS TEXT) AND tablename = 'schema_migrations'
+            """, [address.schema])
+        guard !known.isEmpty else { throw history.olderSchema(applied: 0) }
+        let applied = try transaction(session) { try history.checkApplied($0) }
+        guard applied == history.migrations.count else { throw history.olderSchema(applied: applied) }
+    }
+
+    /// Runs `body` in a transaction of the session.
+    private static func transaction(_ session: PostgreSQLSession, _ body: (Connection) throws -> Int) throws -> Int {
+        _ = try session.command("BEGIN")
+        let connection = Connection(session, longest: nil)
+        defer { connection.end() }
+        do {
+            let result = try body(connection)
+            try connection.checkMayCommit()
+            _ = try session.command("COMMIT")
+            return result
+        } catch {
+            if !session.isIdle { _ = try? session.command("ROLLBACK") }
+            throw error
         }
     }
+}
+
+/// Counts the repetitions of transactions.
+final class RepeatCount: Sendable {
+    private let count = Atomic<Int>(0)
+
+    /// The number of repetitions until now.
+    var value: Int { count.load(ordering: .relaxed) }
+
+    /// Counts one more.
+    func add() { count.add(1, ordering: .relaxed) }
 }

@@ -188,6 +188,20 @@ final class PostgreSQLSession: StatementSession {
         return PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK ? .quiet : .broken
     }
 
+    /// Takes the notifications that have arrived (https://www.postgresql.org/docs/15/libpq-notify.html).
+    func notifications() -> [(channel: String, payload: String)] {
+        var taken: [(channel: String, payload: String)] = []
+        while let notification = PQnotifies(connection) {
+            let (channel, payload) = (notification.pointee.relname, notification.pointee.extra)
+            taken.append((channel.map { String(cString: $0) } ?? "", payload.map { String(cString: $0) } ?? ""))
+            PQfreemem(notification)
+        }
+        return taken
+    }
+
+    /// Makes the session wait for each answer at most so long. Afterwards it cannot be used.
+    func limitWaiting(to patience: Duration) { self.patience = patience }
+
     /// Whether the server answers a trivial query in time. Each second is counted by a wait of its own, so that a
     /// standstill of the whole machine counts as one second.
     func answers(withinSeconds seconds: Int) -> Bool {

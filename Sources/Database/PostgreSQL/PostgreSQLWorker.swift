@@ -6,23 +6,29 @@ final class PostgreSQLWorker {
     private let address: PostgreSQLAddress
     private let texts: SQLTextCache
     private let limits: Database.Limits
-    private let soleUse: SoleUse?
+    private let fence: (any Fence)?
+    /// Tells the other processes of changes; nil when there are none.
+    private let membership: Membership?
+    private let repeated: RepeatCount
     private let turns: WriteTurns
     private let logger: Logger
     private var session: PostgreSQLSession?
 
     /// - Parameters:
     ///   - limits: How long a write transaction may take, and how long it is repeated after serialization failures.
-    ///   - soleUse: The lock without which every transaction fails; nil when several processes may use the database.
+    ///   - fence: The right without which every transaction fails; nil when any process may use the database.
     ///   - turns: The turns of all the pool's threads.
+    ///   - repeated: Counts the repetitions of all the pool's threads.
     init(
-        _ address: PostgreSQLAddress, _ texts: SQLTextCache, _ limits: Database.Limits, soleUse: SoleUse?,
-        turns: WriteTurns, _ logger: Logger
+        _ address: PostgreSQLAddress, _ texts: SQLTextCache, _ limits: Database.Limits,
+        fence: (any Fence)?, turns: WriteTurns, repeated: RepeatCount, _ logger: Logger
     ) {
         self.address = address
         self.texts = texts
         self.limits = limits
-        self.soleUse = soleUse
+        self.fence = fence
+        membership = fence as? Membership
+        self.repeated = repeated
         self.turns = turns
         self.logger = logger
     }
@@ -47,15 +53,18 @@ final class PostgreSQLWorker {
             } catch let retry as Retry {
                 guard ContinuousClock.now < end else { throw retry.reason }
                 logger.debug("transaction repeated", metadata: ["attempt": "\(attempt)", "reason": "\(retry.reason)"])
-                Thread.sleep(forTimeInterval: Self.pause(after: attempt))
+                repeated.add()
+                Thread.sleep(forTimeInterval: pause(after: attempt))
                 attempt += 1
             }
         }
     }
 
     /// The pause before the next attempt, in seconds: random, so that two conflicting threads do not meet again, and
-    /// growing to at most 0.1.
-    private static func pause(after attempt: Int) -> TimeInterval {
+    /// growing to at most 0.1. A transaction that runs alone in its process meets only those of other processes, which
+    /// do not know of its turn, so it keeps out of their way for longer.
+    private func pause(after attempt: Int) -> TimeInterval {
+        if membership != nil, attempt > WriteTurns.mostFailures { return Double.random(in: 0...0.25) }
         let longest = min(0.001 * Double(1 << min(attempt, 8)), 0.1)
         return Double.random(in: 0...longest)
     }
@@ -67,11 +76,14 @@ final class PostgreSQLWorker {
 
     private func once(_ job: Job) throws -> Job.Completion {
         let session = try begin(job.access)
-        let connection = Connection(session, longest: job.access == .write ? limits.change : nil)
+        let connection = Connection(
+            session, longest: job.access == .write ? limits.change : nil, isShared: membership != nil)
         do {
             let completion = try job.run(on: connection)
+            let version = try announce(connection.announcements, session)
             try commit(session)
-            return completion
+            guard let version, let membership, connection.isAwaited else { return completion }
+            return { membership.whenApplied(version, completion) }
         } catch {
             if !session.isIdle { _ = try? session.command("ROLLBACK") }
             if !session.isIdle { self.session = nil }
@@ -82,8 +94,18 @@ final class PostgreSQLWorker {
         }
     }
 
+    /// Announces a transaction's changes as a part of it, and returns the version that they make; nil without changes.
+    private func announce(
+        _ announcements: [Announcement], _ session: PostgreSQLSession
+    ) throws -> Int64? {
+        guard let membership, !announcements.isEmpty else { return nil }
+        let word = address.schema.split(separator: "_").last ?? ""
+        let told = announcements.map { Announcement(topic: "\(word).\($0.topic)", detail: $0.detail) }
+        return try membership.table.announce(told, by: membership.node, session)
+    }
+
     private func commit(_ session: PostgreSQLSession) throws(DatabaseError) {
-        try soleUse?.check()
+        try fence?.check()
         guard try confirm(session) == "COMMIT" else {
             throw DatabaseError(.invalidSQL, "the server rolled the transaction back")
         }
@@ -100,7 +122,7 @@ final class PostgreSQLWorker {
 
     /// Begins a transaction. A connection that broke while it was idle is replaced once, which loses no statement.
     private func begin(_ access: Job.Access) throws -> PostgreSQLSession {
-        try soleUse?.check()
+        try fence?.check()
         let begin =
             switch access {
             case .read: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

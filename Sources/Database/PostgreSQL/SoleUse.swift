@@ -10,7 +10,7 @@ import Synchronization
 /// not answered on it for 20 seconds, transactions of databases that were opened with this lock fail with
 /// ``DatabaseError/Code/unavailable``. The process tries to take the lock again until it succeeds or another process
 /// holds the lock.
-public final class SoleUse: Sendable {
+public final class SoleUse: Fence {
     /// The times that tests change.
     struct Timing: Sendable {
         /// The time between two heartbeat queries, in milliseconds.
@@ -67,7 +67,7 @@ public final class SoleUse: Sendable {
     /// Checks that the process holds the lock.
     ///
     /// - Throws: ``DatabaseError`` `unavailable` while it does not.
-    func check() throws(DatabaseError) {
+    public func check() throws(DatabaseError) {
         guard !holder.isHeld else { return }
         throw DatabaseError(
             .unavailable, "PostgreSQL has not confirmed the lock on the database; try again later")
@@ -136,15 +136,7 @@ private final class SoleUseHolder: Sendable {
     /// A session that holds the lock.
     private struct Lock {
         var session: PostgreSQLSession
-        var owner: Owner?
-    }
-
-    /// The server process of the session that holds the lock. Process numbers are reused, so the start time belongs to
-    /// the identity.
-    private struct Owner: Equatable {
-        var process: Int
-        var since: String
-        var name: String
+        var owner: LockOwner?
     }
 
     private func first() throws -> Lock {
@@ -174,7 +166,7 @@ private final class SoleUseHolder: Sendable {
     }
 
     /// Tries to take the lock until it succeeds. Nil when the thread is stopped or another process holds the lock.
-    private func regain(_ old: Owner?) -> Lock? {
+    private func regain(_ old: LockOwner?) -> Lock? {
         while true {
             do {
                 let session = try connect()
@@ -221,25 +213,9 @@ private final class SoleUseHolder: Sendable {
     }
 
     /// The owner of the lock; nil when no session holds it any more.
-    private func owner(_ session: PostgreSQLSession) throws -> Owner? {
-        let row = try session.query(
-            """
-            SELECT l.pid, CAST(a.backend_start AS TEXT), a.application_name
-            FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
-            WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
-                AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
-                AND (CAST(l.classid AS BIGINT) << 32) + CAST(l.objid AS BIGINT) = CAST($1 AS BIGINT)
-            """, [address.soleUseKey]
-        ).first
-        return try row.map {
-            Owner(
-                process: try $0.int(0), since: try $0.optionalString(1) ?? "an unknown time",
-                name: try $0.optionalString(2) ?? "a session of another role")
-        }
+    private func owner(_ session: PostgreSQLSession) throws -> LockOwner? {
+        try session.owner(ofLock: address.soleUseKey)
     }
 
-    private func inUse(_ owner: Owner) -> DatabaseError {
-        DatabaseError(
-            .inUse, "\(owner.name), connected since \(owner.since), PostgreSQL process \(owner.process)")
-    }
+    private func inUse(_ owner: LockOwner) -> DatabaseError { DatabaseError(.inUse, owner.description) }
 }

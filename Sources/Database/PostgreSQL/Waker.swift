@@ -23,8 +23,14 @@ final class Waker: Sendable {
         close(end)
     }
 
-    /// Wakes the thread. Later waits return at once.
+    /// Wakes the thread. Later waits return at once, until ``clear()``.
     func wake() { _ = write(end, [1], 1) }
+
+    /// Forgets the calls of ``wake()`` until now.
+    func clear() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while read(descriptor, &bytes, bytes.count) == bytes.count {}
+    }
 
     /// Waits for ``wake()``, at most `milliseconds`, and returns whether it was called.
     func isWoken(within milliseconds: Int32) -> Bool {

@@ -8,6 +8,8 @@ import Synchronization
 final class SQLiteEngine: Engine {
     let reads: JobQueue
     let writes: JobQueue
+    /// A write transaction never conflicts with another: one thread runs them all.
+    var repeated: Int { 0 }
     /// How long a statement waits for another connection's lock, in milliseconds.
     static let patience = SQLiteConnection.patience
     /// How long opening the file waits for another process that may be applying migrations, in milliseconds.

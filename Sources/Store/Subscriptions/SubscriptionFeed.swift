@@ -13,8 +13,11 @@ enum SubscriptionFeed {
     ) throws {
         guard let last = news.last else { return }
         let snapshot = try SubscriptionSnapshot(subscription, period: period, at: last.date, recorder, connection)
+        // A new subscription has no news yet, and its page of the index is the one that all sales write to.
+        let isNew = news.first?.subtype == .initialBuy
+        let newest = isNew ? nil : try newestNumber(of: subscription.originalTransactionID, connection)
         for item in news {
-            let number = recorder.next()
+            let number = recorder.next(above: newest)
             let isOfPeriod = item.transactionID == subscription.transactionID
             let transaction = isOfPeriod ? nil : try Transactions.find(item.transactionID, connection)
             try connection.execute(
@@ -40,7 +43,7 @@ enum SubscriptionFeed {
     static func add(
         summary: String, of bundleID: BundleID, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
-        let number = recorder.next()
+        let number = recorder.next(above: try newestNumber(of: TransactionID(rawValue: 0), connection))
         try connection.execute(
             """
             INSERT INTO subscription_news (number, original_transaction_id, type, subtype, date, transaction_id,
@@ -99,6 +102,15 @@ enum SubscriptionFeed {
             SELECT count(*) FROM subscription_news
             WHERE original_transaction_id = $1 AND type = $2 AND date >= $3
             """, [original.rawValue, type.rawValue, date])?.int(0) ?? 0
+    }
+
+    /// The number of a subscription's newest news if another process may have written it. Later ones must be higher,
+    /// although its clock may be ahead.
+    private static func newestNumber(of original: TransactionID, _ connection: Connection) throws -> Int64? {
+        guard connection.isShared else { return nil }
+        return try connection.queryOne(
+            "SELECT max(number) FROM subscription_news WHERE original_transaction_id = $1", [original.rawValue])?
+            .optionalInt64(0)
     }
 
     /// The highest number. Later ones, and identifiers of periods, must be higher.

@@ -12,6 +12,10 @@ struct Recorder: Sendable {
     /// Returns the next identifier.
     func next() -> TransactionID { ids.next() }
 
+    /// Returns an identifier that is also higher than one that another process may have made, whose clock may be ahead.
+    /// - Parameter number: the newest identifier of those that must keep their order; nil for none.
+    func next(above number: Int64?) -> TransactionID { ids.next(above: number.map { TransactionID(rawValue: $0) }) }
+
     /// Whether an app's server receives notifications in this environment.
     func notifies(_ bundleID: BundleID) -> Bool { notificationVersion(of: bundleID) != nil }
 

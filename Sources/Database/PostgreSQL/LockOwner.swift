@@ -1,0 +1,46 @@
+/// The server process of a session that holds an advisory lock. Process numbers are reused, so the start time belongs
+/// to the identity.
+struct LockOwner: Equatable, Sendable {
+    var process: Int
+    var since: String
+    /// The session's `application_name`.
+    var name: String
+
+    /// The session, for an error that names it.
+    var description: String { "\(name), connected since \(since), PostgreSQL process \(process)" }
+}
+
+extension PostgreSQLSession {
+    private static let owners = """
+        SELECT l.pid, CAST(a.backend_start AS TEXT), a.application_name
+        FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
+        WHERE l.locktype = 'advisory' AND l.granted
+            AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+        """
+
+    /// A session that holds the advisory lock of a 64-bit key; nil when none holds it.
+    func owner(ofLock key: Int64) throws -> LockOwner? {
+        try owner(
+            """
+            \(Self.owners) AND l.objsubid = 1
+                AND (CAST(l.classid AS BIGINT) << 32) + CAST(l.objid AS BIGINT) = CAST($1 AS BIGINT)
+            """, [key])
+    }
+
+    /// A session that holds the advisory lock of two 32-bit keys, neither of them negative; nil when none holds it.
+    func owner(ofLock key: Int64, _ number: Int) throws -> LockOwner? {
+        try owner(
+            """
+            \(Self.owners) AND l.objsubid = 2 AND CAST(l.classid AS BIGINT) = CAST($1 AS BIGINT)
+                AND CAST(l.objid AS BIGINT) = CAST($2 AS BIGINT)
+            """, [key, Int64(number)])
+    }
+
+    private func owner(_ sql: String, _ arguments: [Int64]) throws -> LockOwner? {
+        try query(sql, arguments).first.map { row in
+            LockOwner(
+                process: try row.int(0), since: try row.optionalString(1) ?? "an unknown time",
+                name: try row.optionalString(2) ?? "a session of another role")
+        }
+    }
+}

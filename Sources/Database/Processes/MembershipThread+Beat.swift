@@ -1,0 +1,157 @@
+import Foundation
+
+extension MembershipThread {
+    /// The greatest difference between the machine's clock and PostgreSQL's, in milliseconds.
+    private static let clockTolerance: Int64 = 2_000
+    /// The beats in a row with a wrong clock after which transactions fail.
+    private static let mostWrongClocks = 3
+    /// The pause after changes could not be applied.
+    private static let failurePause = Duration.milliseconds(100)
+
+    // MARK: Beats
+
+    /// Shows the others that the process lives, and learns what they have changed.
+    func beat(_ session: PostgreSQLSession) throws {
+        let hints = core.takeHints()
+        if !hints.isEmpty { try table.hint(hints, by: node, session) }
+        let (timing, canHear, text) = (core.timing, core.apply != nil, try factsText())
+        let (asked, before) = (timing.now(), timing.machine())
+        let beat = try table.beat(node: node, session: id, facts: text, hears: canHear, session)
+        let (answered, after) = (timing.now(), timing.machine())
+        guard let time = beat.time else { return core.lose(Self.dataLost) }
+        lastBeat = time
+        let limit = time - Int64(timing.held / .milliseconds(1))
+        core.setOthers(
+            beat.others.sorted { $0.key < $1.key }.filter { $0.value.beat > limit }
+                .compactMap { Self.facts($0.value.facts) })
+        let isClockRight = watchClock(Self.clock(time, before, after))
+        if isClockRight { core.setAnswered(asked) }
+        guard canHear else { return }
+        defer { lastHearing = asked }
+        guard hears else {
+            hears = true
+            return changes.begin(at: beat.versions)
+        }
+        // A writer waits for this process if it sees a beat that is no older than the lease. Between its snapshot and
+        // its commit, this beat was invisible to others, so the one before must have been young enough until then.
+        let isCertain = lastHearing.map { answered - $0 <= timing.lease } ?? false
+        if changes.beat(beat.versions, HeardChanges.Confirmation(asked: asked, isCertain: isCertain)) {
+            logger.warning("a notification of another process was lost; everything that is kept is read again")
+        }
+        if isClockRight { confirm() }
+    }
+
+    private func confirm() {
+        if let confirmation = changes.takeConfirmation() { core.confirm(confirmation) }
+    }
+
+    /// What is told of this process, as JSON.
+    func factsText() throws -> String {
+        let current = core.facts
+        if let facts, facts.value == current { return facts.text }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        let text = String(decoding: try encoder.encode(current), as: UTF8.self)
+        facts = (current, text)
+        return text
+    }
+
+    /// Reads what is told of a process; nil when another version of the program wrote it.
+    static func facts(_ text: String) -> ProcessFacts? {
+        try? JSONDecoder().decode(ProcessFacts.self, from: Data(text.utf8))
+    }
+
+    // MARK: Clocks
+
+    /// PostgreSQL's clock minus the machine's, in milliseconds, and whether the difference is too large in any case.
+    static func clock(_ time: Int64, _ before: Int64, _ after: Int64) -> (offset: Int64, isWrong: Bool) {
+        // The answer's time lies somewhere between the two.
+        let half = max(after - before, 0) / 2
+        let offset = time - (before + half)
+        return (offset, abs(offset) - half > clockTolerance)
+    }
+
+    /// Compares the clocks at the start.
+    ///
+    /// - Throws: ``DatabaseError`` `clockDiffers`.
+    func checkClock(_ session: PostgreSQLSession) throws {
+        let before = core.timing.machine()
+        let time = try table.time(session)
+        let clock = Self.clock(time, before, core.timing.machine())
+        core.setClockOffset(clock.offset)
+        if clock.isWrong { throw Self.clockDiffers(by: clock.offset, from: time) }
+    }
+
+    private static func clockDiffers(by offset: Int64, from time: Int64) -> DatabaseError {
+        func text(_ milliseconds: Int64) -> String {
+            ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+        }
+        return DatabaseError(
+            .clockDiffers,
+            "PostgreSQL's clock shows \(text(time)) and this machine's \(text(time - offset)), which is more than two "
+                + "seconds apart; set the clocks, for example with NTP")
+    }
+
+    /// Fails the transactions after three wrong clocks in a row, until a right one.
+    ///
+    /// - Returns: Whether transactions may run.
+    private func watchClock(_ clock: (offset: Int64, isWrong: Bool)) -> Bool {
+        core.setClockOffset(clock.offset)
+        guard clock.isWrong else {
+            if wrongClocks >= Self.mostWrongClocks {
+                core.setProblem(nil)
+                logger.notice("the machine's clock is right again")
+            }
+            wrongClocks = 0
+            return true
+        }
+        wrongClocks += 1
+        guard wrongClocks >= Self.mostWrongClocks else { return true }
+        if wrongClocks == Self.mostWrongClocks {
+            let error = Self.clockDiffers(by: clock.offset, from: lastBeat)
+            core.setProblem(error)
+            logger.error("the machine's clock is wrong", metadata: ["reason": "\(error)"])
+        }
+        core.forgetTimes()
+        return false
+    }
+
+    // MARK: Changes
+
+    /// Takes the notifications that have arrived.
+    func receive(_ session: PostgreSQLSession) {
+        for (channel, payload) in session.notifications() {
+            if channel == table.changes {
+                // Those before the beginning are among the versions with which it begins.
+                if hears, let notice = ChangeNotice(payload: payload) { changes.hear(notice) }
+            } else if channel == table.hints {
+                let words = payload.split(separator: " ")
+                guard let sender = words.first.flatMap({ Int($0) }), sender != node else { continue }
+                core.receive(hints: words.dropFirst().map { String($0) })
+            }
+        }
+    }
+
+    /// Goes on with applying changes, tells the others which are applied, and begins the next.
+    func apply(_ session: PostgreSQLSession) throws {
+        if let isDone = core.takeOutcome() {
+            changes.finish(isDone: isDone)
+            if !isDone { notBefore = .now + Self.failurePause }
+            if wrongClocks < Self.mostWrongClocks { confirm() }
+        }
+        guard hears else { return }
+        let versions = changes.takeAcknowledgements(of: node)
+        if !versions.isEmpty { try table.acknowledge(versions, by: node, session) }
+        guard let apply = core.apply, ContinuousClock.now >= notBefore, let work = changes.next() else { return }
+        // In a task of its own, so that the beats go on.
+        Task { [core, logger] in
+            do {
+                try await apply(work)
+                core.finish(isDone: true)
+            } catch {
+                logger.error("changes of other processes could not be applied", metadata: ["reason": "\(error)"])
+                core.finish(isDone: false)
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+import Foundation
+import Logging
+
+/// The work of a ``Membership``'s thread: joins the other processes, stays one of them, and joins them again when the
+/// connection has broken.
+final class MembershipThread {
+    /// What a process gets when it joins.
+    struct Place: Sendable {
+        var node: Int
+        var isFirst: Bool
+    }
+
+    private enum End {
+        case stopped
+        case broken
+    }
+
+    /// The pause between two attempts to take a lock, in milliseconds.
+    private static let pause: Int32 = 300
+    /// The pause between two looks at the acknowledgements.
+    private static let look = Duration.milliseconds(10)
+    /// The beginning of the session's name of a process that may be migrating the schemas.
+    private static let starting = "cornerstore starting process"
+
+    let core: MembershipCore
+    let table: ProcessTable
+    let logger: Logger
+    private let name: String
+    private let wanted: Int?
+    /// Identifies the process in its row.
+    let id = UUID().uuidString
+    /// Whether the process has the store's lock alone.
+    private var isAlone = false
+    private(set) var node = 0
+    /// The session that has the lock of the node number.
+    private var owner: LockOwner?
+    private var nextLook = ContinuousClock.now
+
+    /// The changes of all processes.
+    var changes = HeardChanges()
+    /// Whether the process hears changes on the present connection.
+    var hears = false
+    /// When the last beat was asked for that told the others of it.
+    var lastHearing: ContinuousClock.Instant?
+    /// The server's time of the last beat that it has confirmed.
+    var lastBeat: Int64 = 0
+    /// The beats in a row with a wrong clock.
+    var wrongClocks = 0
+    /// The time before which changes are not applied again, after a failure.
+    var notBefore = ContinuousClock.now
+    /// The facts that were told last, and their text.
+    var facts: (value: ProcessFacts, text: String)?
+
+    init(_ core: MembershipCore, _ table: ProcessTable, name: String, wanted: Int?, _ logger: Logger) {
+        self.core = core
+        self.table = table
+        self.name = name
+        self.wanted = wanted
+        self.logger = logger
+    }
+
+    /// Joins the others, reports the result to `started`, and stays until the thread is stopped or the process cannot
+    /// use the database any more.
+    func run(_ started: (Result<Place, any Error>) -> Void) {
+        defer { core.end() }
+        var session: PostgreSQLSession
+        do {
+            session = try join()
+        } catch {
+            return started(.failure(error))
+        }
+        started(.success(Place(node: node, isFirst: isAlone)))
+        while serve(session) == .broken {
+            core.forgetTimes()
+            guard !isAlone else {
+                core.lose(DatabaseError(.unavailable, "the connection to PostgreSQL broke during the start"))
+                return
+            }
+            logger.error("the connection to the other processes broke; the node number is requested again")
+            guard let again = rejoin() else { return }
+            session = again
+            logger.notice("the node number is held again", metadata: ["node": "\(node)"])
+        }
+        try? table.leave(node: node, session: id, session)
+    }
+
+    // MARK: The start
+
+    private func join() throws -> PostgreSQLSession {
+        let session = try connect(isStarting: true)
+        try checkPooling(session)
+        try checkClock(session)
+        isAlone = try enter(session)
+        let history = SchemaHistory(migrations: ProcessesSchema.migrations, logger: logger)
+        if isAlone {
+            try PostgreSQLEngine.prepareSchema(table.address, SQLTextCache(), history)
+        } else {
+            try PostgreSQLEngine.checkSchema(table.address, SQLTextCache(), history)
+            try show(session, isStarting: false)
+        }
+        try takeNode(session)
+        core.setNode(node)
+        let process = ProcessTable.Process(node: node, session: id, beat: 0, facts: try factsText())
+        try table.register(process, name: name, startedAt: core.facts.startedAt, session)
+        try beat(session)
+        // Among those that lived in the last seconds, only those that live now count for the caller.
+        let held = try table.heldNodes(session)
+        core.setOthers(core.others.filter { held.contains($0.node) })
+        return session
+    }
+
+    private func connect(isStarting: Bool) throws -> PostgreSQLSession {
+        let session = try PostgreSQLSession(table.address, SQLTextCache())
+        if !isStarting { session.limitWaiting(to: core.timing.patience) }
+        guard try !table.isStandby(session) else { throw Self.isStandby }
+        // PostgreSQL ends a session after 30 seconds of silence.
+        _ = try session.command(
+            """
+            SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
+            SET idle_session_timeout = 0
+            """)
+        try show(session, isStarting: isStarting)
+        _ = try session.command("LISTEN \"\(table.changes)\"; LISTEN \"\(table.hints)\"")
+        return session
+    }
+
+    /// Gives the session the name that the error of a process shows which is refused a lock.
+    private func show(_ session: PostgreSQLSession, isStarting: Bool) throws {
+        let kind = isStarting ? Self.starting : "cornerstore process"
+        _ = try session.query(
+            "SELECT set_config('application_name', $1, FALSE)",
+            ["\(kind) \(getpid()) on \(ProcessInfo.processInfo.hostName)"])
+    }
+
+    /// Checks that the connection leads to one session: it hears its own notification, and stays with its process.
+    private func checkPooling(_ session: PostgreSQLSession) throws {
+        let process = try self.process(of: session)
+        let token = "self \(id)"
+        _ = try session.query("SELECT pg_notify($1, $2)", [table.hints, token])
+        let end = ContinuousClock.now + .seconds(5)
+        var isHeard = false
+        while !isHeard, ContinuousClock.now < end, !core.isStopped {
+            isHeard = session.notifications().contains { $0.payload == token }
+            if !isHeard, session.listen(for: core.waker.descriptor, milliseconds: 100) == .broken { break }
+        }
+        guard isHeard, try self.process(of: session) == process else {
+            throw DatabaseError(
+                .invalidLocation,
+                "the PostgreSQL address leads to a connection pooler that gives each transaction another session; "
+                    + "use session pooling or the server itself")
+        }
+    }
+
+    private func process(of session: PostgreSQLSession) throws -> Int64? {
+        try session.query("SELECT CAST(pg_backend_pid() AS BIGINT)", []).first?.int64(0)
+    }
+
+    /// Takes the lock of the store, alone if no other process has it.
+    ///
+    /// - Returns: Whether the process has it alone.
+    private func enter(_ session: PostgreSQLSession) throws -> Bool {
+        let (begin, timing) = (ContinuousClock.now, core.timing)
+        var isNamed = false
+        while true {
+            if try table.takeStore(alone: true, session) { return true }
+            if try table.takeStore(alone: false, session) { return false }
+            let owner = try session.owner(ofLock: table.storeKey)
+            let waited = ContinuousClock.now - begin
+            if waited >= timing.entrance {
+                let migrates = owner?.name.hasPrefix(Self.starting) ?? true
+                // It may have let go of the lock between the two looks.
+                if !migrates, try table.takeStore(alone: false, session) { return false }
+                guard migrates, waited < timing.migration else { throw storeInUse(owner) }
+                if !isNamed, let owner {
+                    logger.notice(
+                        "waiting for a process that prepares the database",
+                        metadata: ["process": "\(owner.description)"])
+                    isNamed = true
+                }
+            }
+            try pause()
+        }
+    }
+
+    /// Takes the wanted node number, or a free one: first those that no process has had or that were given back, then
+    /// the one whose process ended longest ago. A process that lost its connection so finds its own again.
+    private func takeNode(_ session: PostgreSQLSession) throws {
+        let begin = ContinuousClock.now
+        while true {
+            let processes = try table.processes(session)
+            let beats = Dictionary(processes.map { ($0.node, $0.beat) }) { first, _ in first }
+            let all = (0..<ProcessTable.nodes).sorted { (beats[$0] ?? 0, $0) < (beats[$1] ?? 0, $1) }
+            for candidate in wanted.map({ [$0] }) ?? all {
+                guard try table.takeNode(candidate, session) else { continue }
+                node = candidate
+                owner = try session.owner(ofLock: table.nodeKey, candidate)
+                return
+            }
+            guard ContinuousClock.now - begin < core.timing.entrance else {
+                guard let wanted else {
+                    throw DatabaseError(.inUse, "\(ProcessTable.nodes) processes run already; stop one of them first")
+                }
+                throw nodeInUse(wanted, try session.owner(ofLock: table.nodeKey, wanted))
+            }
+            try pause()
+        }
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// - Throws: ``DatabaseError`` `closed` when the thread is stopped.
+    private func pause() throws {
+        _ = core.waker.isWoken(within: Self.pause)
+        core.waker.clear()
+        if core.isStopped { throw DatabaseError(.closed, "the process stopped before it had a place") }
+    }
+
+    // MARK: The connection
+
+    /// Works until the connection breaks or the thread is stopped.
+    private func serve(_ session: PostgreSQLSession) -> End {
+        session.limitWaiting(to: core.timing.patience)
+        (hears, lastHearing) = (false, nil)
+        var nextBeat = ContinuousClock.now
+        while !core.isStopped {
+            do {
+                try share(session)
+                receive(session)
+                if ContinuousClock.now >= nextBeat || !hears && core.apply != nil {
+                    nextBeat = .now + core.timing.beat
+                    try beat(session)
+                    receive(session)
+                }
+                try apply(session)
+                try answerWaiters(session)
+            } catch {
+                if (error as? DatabaseError)?.code == .readOnly { core.setProblem(Self.isStandby) }
+                logger.debug("a beat failed", metadata: ["reason": "\(error)"])
+                return .broken
+            }
+            switch session.listen(for: core.waker.descriptor, milliseconds: wait(until: nextBeat)) {
+            case .woken: core.waker.clear()
+            case .broken: return .broken
+            case .quiet: break
+            }
+        }
+        return .stopped
+    }
+
+    /// The time until there is something to do, in milliseconds.
+    private func wait(until nextBeat: ContinuousClock.Instant) -> Int32 {
+        var next = nextBeat
+        if core.hasWaiters { next = min(next, nextLook) }
+        if notBefore > .now { next = min(next, notBefore) }
+        let left = (next - .now) / .milliseconds(1)
+        return Int32(min(max(left, 0), 60_000).rounded(.up))
+    }
+
+    /// Lets others use the schemas when the caller asked for it.
+    private func share(_ session: PostgreSQLSession) throws {
+        let answers = core.takeSharing()
+        guard !answers.isEmpty else { return }
+        let result: Result<Void, any Error> = Result {
+            guard isAlone else { return }
+            try table.shareStore(session)
+            isAlone = false
+            try show(session, isStarting: false)
+        }
+        for answer in answers { answer(result) }
+        try result.get()
+    }
+
+    private func answerWaiters(_ session: PostgreSQLSession) throws {
+        guard let newest = core.newestAwaited, ContinuousClock.now >= nextLook else { return }
+        let lease = core.timing.lease + core.timing.slack
+        let applied = try table.appliedByAll(of: node, lease: lease, session)
+        core.answerWaiters(upTo: applied ?? newest)
+        nextLook = .now + Self.look
+    }
+
+    // MARK: After a broken connection
+
+    /// Tries to take the locks again until it succeeds. Nil when the thread is stopped or the process cannot use the
+    /// database any more.
+    private func rejoin() -> PostgreSQLSession? {
+        while !core.isStopped {
+            do {
+                if let session = try again() { return session }
+            } catch {
+                let code = (error as? DatabaseError)?.code
+                core.setProblem(code == .isStandby ? Self.isStandby : nil)
+                logger.debug("the node number cannot be requested", metadata: ["reason": "\(error)"])
+            }
+            _ = core.waker.isWoken(within: Self.pause)
+            core.waker.clear()
+        }
+        return nil
+    }
+
+    private func again() throws -> PostgreSQLSession? {
+        let session = try connect(isStarting: false)
+        guard try table.takeStore(alone: false, session) else {
+            // A process that starts at this moment lets go of the lock when it has prepared the database.
+            if let owner = try session.owner(ofLock: table.storeKey), !owner.name.hasPrefix(Self.starting) {
+                core.lose(storeInUse(owner))
+            }
+            return nil
+        }
+        guard try table.takeNode(node, session) else {
+            guard let other = try session.owner(ofLock: table.nodeKey, node) else { return nil }
+            guard other == owner else {
+                core.lose(nodeInUse(node, other))
+                return nil
+            }
+            // The server has not noticed yet that this session's connection is broken.
+            _ = try session.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [other.process])
+            return nil
+        }
+        if let loss = try loss(session) {
+            core.lose(loss)
+            return nil
+        }
+        owner = try session.owner(ofLock: table.nodeKey, node)
+        core.setProblem(nil)
+        return session
+    }
+
+    /// The reason why the process cannot go on after an interruption; nil when it can.
+    private func loss(_ session: PostgreSQLSession) throws -> DatabaseError? {
+        let processes: [ProcessTable.Process]
+        do {
+            processes = try table.processes(session)
+        } catch let error as DatabaseError where error.code == .invalidSQL {
+            // The tables are gone, as after a restore.
+            return Self.dataLost
+        }
+        guard let own = processes.first(where: { $0.node == node }) else { return Self.dataLost }
+        guard own.session == id else {
+            return DatabaseError(
+                .inUse, "another process has had the node number \(node) since the connection broke; start again")
+        }
+        guard own.beat >= lastBeat else { return Self.dataLost }
+        let version = core.facts.version
+        let others = processes.filter { $0.node != node && $0.beat > lastBeat }.compactMap { Self.facts($0.facts) }
+        guard let other = others.first(where: { $0.version != version }) else { return nil }
+        return DatabaseError(
+            .settingsDiffer,
+            "a process of version \(other.version) began to use the database while this one, of version \(version), "
+                + "was without connection")
+    }
+
+    // MARK: Errors
+
+    static let isStandby = DatabaseError(
+        .isStandby, "the PostgreSQL server is a standby, which refuses changes; use the address of the primary")
+
+    static let dataLost = DatabaseError(
+        .dataLost,
+        "the PostgreSQL server lacks changes that were confirmed, as a standby that lagged when it was promoted; stop "
+            + "all processes, and bring back the former primary or restore a backup")
+
+    private func storeInUse(_ owner: LockOwner?) -> DatabaseError {
+        DatabaseError(
+            .inUse,
+            "\(owner?.description ?? "a process that has ended by now"); it has the database for itself: to run "
+                + "several processes, start every one with the same --store-key")
+    }
+
+    private func nodeInUse(_ node: Int, _ owner: LockOwner?) -> DatabaseError {
+        DatabaseError(
+            .inUse, "the node number \(node) is that of \(owner?.description ?? "a process that has ended by now")")
+    }
+}

@@ -1,0 +1,67 @@
+/// What a process tells the other processes on the same database about itself.
+public struct ProcessFacts: Codable, Sendable, Equatable {
+    /// Its node number. ``Membership`` sets it.
+    public var node: Int
+    /// The program's version.
+    public var version: String
+    /// A name for people, such as its process number and its machine.
+    public var name: String
+    /// The base URL of its control port; nil until it is known.
+    public var address: String?
+    /// The folder with the uploads in progress; nil for none.
+    public var place: String?
+    /// A digest of the file catalog.
+    public var catalog: String
+    /// The base URL of the storefront.
+    public var storefront: String?
+    /// The URL of the OCSP responder.
+    public var ocsp: String?
+    /// The location of the hosted content. One that begins with ``privateBlobs`` is out of other processes' reach.
+    public var blobs: String
+    /// Whether a merchant runs beside the store.
+    public var hasMerchant: Bool
+    /// Whether it builds and serves the feeds.
+    public var buildsFeeds: Bool
+    /// The time of its start, in milliseconds since 1970.
+    public var startedAt: Int64
+
+    /// The beginning of ``blobs`` for a folder that other processes do not see.
+    public static let privateBlobs = "private:"
+
+    /// Creates facts. The parameters are the properties.
+    public init(
+        node: Int = 0, version: String, name: String, address: String? = nil, place: String? = nil,
+        catalog: String = "", storefront: String? = nil, ocsp: String? = nil, blobs: String = "",
+        hasMerchant: Bool = false, buildsFeeds: Bool = false, startedAt: Int64
+    ) {
+        self.node = node
+        self.version = version
+        self.name = name
+        self.address = address
+        self.place = place
+        self.catalog = catalog
+        self.storefront = storefront
+        self.ocsp = ocsp
+        self.blobs = blobs
+        self.hasMerchant = hasMerchant
+        self.buildsFeeds = buildsFeeds
+        self.startedAt = startedAt
+    }
+
+    /// The setting that keeps the two processes from sharing a database, with its two values, for an error message; nil
+    /// when they can share one. The catalogs may differ for a while.
+    public func conflict(with other: ProcessFacts) -> String? {
+        func text(_ value: String?) -> String { value ?? "none" }
+        if version != other.version { return "the version is \(version) here and \(other.version) there" }
+        if storefront != other.storefront {
+            return "--storefront-url is \(text(storefront)) here and \(text(other.storefront)) there"
+        }
+        if ocsp != other.ocsp { return "--ocsp-url is \(text(ocsp)) here and \(text(other.ocsp)) there" }
+        if blobs != other.blobs { return "--blobs is \(blobs) here and \(other.blobs) there" }
+        if blobs.hasPrefix(Self.privateBlobs) {
+            return "the content is in a folder; use a bucket (--blobs s3://…) for all processes"
+        }
+        if hasMerchant != other.hasMerchant { return "--no-merchant is given to only one of them" }
+        return nil
+    }
+}

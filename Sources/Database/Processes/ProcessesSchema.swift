@@ -1,0 +1,28 @@
+/// The schema `PREFIX_processes`, which tells the processes on one database of each other. Backups leave it out.
+enum ProcessesSchema {
+    static let migrations = [
+        Migration(
+            1, "processes",
+            [
+                // The last change that each node has announced. The rows stay when a process has ended.
+                "CREATE TABLE change_versions (node BIGINT NOT NULL PRIMARY KEY, version BIGINT NOT NULL)",
+                // The last change of the node `writer` that the node `reader` has applied.
+                """
+                CREATE TABLE change_acks (
+                    reader BIGINT NOT NULL, writer BIGINT NOT NULL, version BIGINT NOT NULL,
+                    PRIMARY KEY (reader, writer)
+                )
+                """,
+                // The last process of each node number. `session` is a UUID of the process, `beat` the server's time of
+                // its last sign of life in milliseconds, 0 after an orderly end, and `hears` says whether it keeps
+                // anything of which it must be told. The rows are changed four times a second, so their pages keep
+                // room for the new versions.
+                """
+                CREATE TABLE store_processes (
+                    node BIGINT NOT NULL PRIMARY KEY, session TEXT NOT NULL, name TEXT NOT NULL,
+                    started_at BIGINT NOT NULL, beat BIGINT NOT NULL, hears BOOLEAN NOT NULL, facts TEXT NOT NULL
+                ) WITH (fillfactor = 20)
+                """,
+            ])
+    ]
+}

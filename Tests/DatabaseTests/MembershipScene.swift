@@ -1,0 +1,121 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Database
+
+let membershipTable = Migration(1, "t", ["CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY)"])
+
+/// What a member was told, in its order. Nil stands for everything.
+final class ChangeJournal: Sendable {
+    private let entries = Mutex<[Announcement?]>([])
+    private let failures = Mutex(0)
+
+    /// Makes the next so many calls fail.
+    func fail(_ count: Int) { failures.withLock { $0 = count } }
+
+    func hear(_ membership: Membership) {
+        membership.hear { [self] announcements in
+            let fails = failures.withLock { left in
+                defer { left = max(left - 1, 0) }
+                return left > 0
+            }
+            if fails { throw DatabaseError(.unavailable, "for the test") }
+            entries.withLock { entries in
+                if let announcements { entries += announcements } else { entries.append(nil) }
+            }
+        }
+    }
+
+    /// The details of the announcements.
+    var details: [String] { entries.withLock { $0.compactMap { $0?.detail } } }
+    var topics: Set<String> { entries.withLock { Set($0.compactMap { $0?.topic }) } }
+    /// How often everything was to be read.
+    var readings: Int { entries.withLock { $0.filter { $0 == nil }.count } }
+}
+
+/// A server, reached directly and through a relay, with a prefix for schemas.
+struct MembershipScene {
+    let url: String
+    let relayedURL: String
+    let prefix: String
+    let relay: Relay
+
+    var apps: DatabaseLocation { .postgresql(url: url, schema: "\(prefix)_apps", connections: 2) }
+
+    static func with(_ body: (MembershipScene) async throws -> Void) async throws {
+        try await Backend.postgresql.withServerDatabase { url, prefix in
+            guard let url, var components = URLComponents(string: url) else { return }
+            let relay = try Relay(to: UInt16(components.port ?? 5432))
+            defer { relay.close() }
+            components.port = Int(relay.port)
+            try await body(
+                MembershipScene(url: url, relayedURL: components.string ?? "", prefix: prefix, relay: relay))
+        }
+    }
+
+    /// Joins, and lets others join if it is the first.
+    func join(
+        relayed: Bool = false, node: Int? = nil, version: String = "1", timing: Membership.Timing = .init()
+    ) async throws -> Membership {
+        let membership = try await start(relayed: relayed, node: node, version: version, timing: timing)
+        try await membership.share()
+        return membership
+    }
+
+    func start(
+        relayed: Bool = false, node: Int? = nil, version: String = "1", timing: Membership.Timing = .init()
+    ) async throws -> Membership {
+        try await Membership(
+            of: .postgresql(url: relayed ? relayedURL : url, schema: "\(prefix)_apps", connections: 1),
+            name: "process for a test", facts: ProcessFacts(version: version, name: "p", startedAt: 1), node: node,
+            timing: timing, logger: .silent)
+    }
+
+    /// Opens the apps' database under a membership, and closes both afterwards.
+    func withDatabase(_ membership: Membership, _ body: (Database) async throws -> Void) async throws {
+        let database = try await Database.open(apps, migrations: [membershipTable], fence: membership, logger: .silent)
+        try await body(database)
+        await database.close()
+        await membership.leave()
+    }
+
+    /// Opens the tables of the processes.
+    func withProcesses(_ body: (Database) async throws -> Void) async throws {
+        let database = try await Database.open(
+            .postgresql(url: url, schema: "\(prefix)_processes", connections: 1),
+            migrations: ProcessesSchema.migrations, logger: .silent)
+        try await body(database)
+        await database.close()
+    }
+}
+
+func until(
+    sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + .seconds(30)
+    while try await !condition() {
+        guard ContinuousClock.now < end else {
+            Issue.record("This did not come about within 30 seconds.", sourceLocation: sourceLocation)
+            return
+        }
+        await Task.yield()
+    }
+}
+
+extension Database {
+    func announce(_ topic: String, _ detail: String, isAwaited: Bool = true) async throws {
+        try await write { try $0.announce(topic, detail, isAwaited: isAwaited) }
+    }
+}
+
+/// A time that stands still until it is moved.
+final class ClockShift: Sendable {
+    private let milliseconds = Mutex<Int64>(0)
+
+    func set(_ value: Int64) { milliseconds.withLock { $0 = value } }
+
+    /// The machine's clock, shifted.
+    var machine: @Sendable () -> Int64 { { MembershipCore.machineTime() + self.milliseconds.withLock { $0 } } }
+}

@@ -1,0 +1,64 @@
+import Database
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite(.enabled(if: Backend.available.contains(.postgresql)), .timeLimit(.minutes(1))) struct SharedDatabasesTests {
+    private func facts(_ change: (inout ProcessFacts) -> Void = { _ in }) -> StoreDatabases.Sharing {
+        var facts = ProcessFacts(version: "1", name: "process of a test", blobs: "s3://bucket", startedAt: 1)
+        change(&facts)
+        return StoreDatabases.Sharing(facts: facts, name: "process of a test")
+    }
+
+    private func with(_ body: (StoreDatabases.Location) async throws -> Void) async throws {
+        try await Backend.postgresql.withServerDatabase { url, prefix in
+            guard let url else { return }
+            try await body(.postgresql(url: url, schemaPrefix: prefix))
+        }
+    }
+
+    @Test func twoProcessesShareTheSchemas() async throws {
+        try await with { location async throws in
+            let one = try await StoreDatabases.open(location, sharing: facts(), connections: 2, logger: .silent)
+            let two = try await StoreDatabases.open(location, sharing: facts(), connections: 2, logger: .silent)
+            #expect(one.node == 0 && two.node == 1 && one.canBeLost)
+            #expect(one.membership?.isFirst == true && two.membership?.isFirst == false)
+            try await one.sandbox.check()
+            try await two.sandbox.check()
+            await one.close()
+            await two.close()
+            #expect(await one.whenLost() == nil)
+        }
+    }
+
+    @Test func aSettingThatDiffersIsRefused() async throws {
+        try await with { location async throws in
+            let one = try await StoreDatabases.open(location, sharing: facts(), connections: 1, logger: .silent)
+            let error = await #expect(throws: DatabaseError.self) {
+                try await StoreDatabases.open(
+                    location, sharing: facts { $0.storefront = "https://other" }, connections: 1, logger: .silent)
+            }
+            #expect(error?.code == .settingsDiffer)
+            #expect(error?.detail.contains("--storefront-url") == true)
+            await one.close()
+            let other = try await StoreDatabases.open(
+                location, sharing: facts { $0.storefront = "https://other" }, connections: 1, logger: .silent)
+            await other.close()
+        }
+    }
+
+    @Test func aProcessThatIsAloneIsRefused() async throws {
+        try await with { location async throws in
+            let one = try await StoreDatabases.open(location, sharing: facts(), connections: 1, logger: .silent)
+            let error = await #expect(throws: DatabasesInUse.self) {
+                try await StoreDatabases.open(location, logger: .silent)
+            }
+            #expect(error?.error.code == .inUse)
+            await one.close()
+            let alone = try await StoreDatabases.open(location, logger: .silent)
+            #expect(alone.node == 0 && alone.membership == nil)
+            await alone.close()
+        }
+    }
+}
