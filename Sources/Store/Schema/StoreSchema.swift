@@ -174,5 +174,6 @@ public enum AppSchema {
         apiKeys,
         notificationReceivers,
         notificationVersions,
+        secrets,
     ]
 }
