@@ -5,7 +5,9 @@ extension ContentLibrary {
     private static let addressKeyPlace = "content-key"
 
     /// Reads the key, or keeps a new one.
-    static func keptAddressKey(orNew new: [UInt8], _ secrets: StoreSecrets, _ connection: Connection) throws -> [UInt8] {
+    static func keptAddressKey(
+        orNew new: [UInt8], _ secrets: StoreSecrets, _ connection: Connection
+    ) throws -> [UInt8] {
         try connection.execute(
             "INSERT INTO content_key (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING",
             [try secrets.seal(new, addressKeyPlace)])

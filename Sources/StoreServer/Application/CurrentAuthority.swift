@@ -47,8 +47,8 @@ final class CurrentAuthority: Sendable {
     func jwsIdentity(for environment: StoreEnvironment) -> JWSIdentity { value.jwsIdentity(for: environment) }
 
     /// Issues the JWS certificates again if they do not name this address of the responder.
-    /// - Throws: ``ReceiptAuthorityError``: `storage` if the certificates cannot be written, `signing` if they cannot be
-    ///   made; ``DatabaseError``. The old ones then stay in use.
+    /// - Throws: ``ReceiptAuthorityError``: `storage` if the certificates cannot be written, `signing` if they cannot
+    ///   be made; ``StoreSecretsError``; ``DatabaseError``. The old ones then stay in use.
     func useOCSP(at url: String) async throws { use(try await value.reissuing(forOCSP: url)) }
 
     /// Replaces all leaves. Returns when every process signs with the new ones. What the old ones signed stays valid.
@@ -56,7 +56,7 @@ final class CurrentAuthority: Sendable {
     func rotateLeaves(at date: Date) async throws { use(try await value.rotatingLeaves(at: date)) }
 
     /// Reads the authority again, with the changes of other processes.
-    /// - Throws: ``ReceiptAuthorityError``; ``StoreSecretsError``; ``DatabaseError``. The authority stays as it is then.
+    /// - Throws: ``ReceiptAuthorityError``; ``StoreSecretsError``; ``DatabaseError``. The authority stays as it is.
     func reload() async throws { use(try await value.reloaded()) }
 
     /// Uses an authority, unless a newer state is in use already.
