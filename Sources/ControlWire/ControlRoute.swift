@@ -228,6 +228,10 @@ public enum ControlRoute: Sendable, Hashable {
     case settings
     /// Shows the password of the sandbox tester that the first start created: ``ControlAPI/TesterPassword``.
     case revealTester
+    /// Shows the certificates of the certificate authority: ``ControlAPI/Authority``.
+    case authority
+    /// Replaces the leaf certificates. The answer is ``ControlAPI/Authority``.
+    case rotateAuthority
     /// Lists the changes that operators made, of all subjects or of one, newest first: ``ControlAPI/AuditEntry``.
     /// `before` is a number.
     case audit(subject: String? = nil, before: Int64? = nil, limit: Int? = nil)
@@ -503,6 +507,8 @@ public enum ControlRoute: Sendable, Hashable {
                 query: [(.before, before.map(String.init)), (.limit, limit.map(String.init))])
         case .settings: Line(.get, "/control/v1/settings")
         case .revealTester: Line(.post, "/control/v1/sandbox-tester")
+        case .authority: Line(.get, "/control/v1/authority")
+        case .rotateAuthority: Line(.post, "/control/v1/authority/rotate")
         case .audit(let subject, let before, let limit):
             Line(
                 .get, "/control/v1/audit",
@@ -574,7 +580,7 @@ public enum ControlRoute: Sendable, Hashable {
             .leaveFamily(.sandbox, email: ""),
             .withdrawCode(.sandbox, code: ""), .catalog, .app(bundle: ""), .revealSecret(bundle: ""), .events, .sheets,
             .screens, .announceScreen,
-            .requests(), .settings, .revealTester, .audit(),
+            .requests(), .settings, .revealTester, .audit(), .authority, .rotateAuthority,
         ] + SubscriptionAction.allCases.map { .actOnSubscription(.sandbox, id: "", $0) }
         + ContentStepName.allCases.map { .step($0, version: UUID()) } + fromOtherTables
 

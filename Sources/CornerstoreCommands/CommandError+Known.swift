@@ -28,6 +28,8 @@ extension CommandError {
         case let error as ReceiptAuthorityError: self.init(.failed, error.detail)
         case let error as ReceiptRejection: self.init(.refused, "\(error.detail) (\(error.code.rawValue)).")
         case let error as StoreError: self.init(.refused, error.detail)
+        case let error as StoreSecretsError:
+            self.init(error.code == .keyUnusable ? .usage : .failed, error.detail)
         case let error as StoreKitConfigurationError: self.init(.failed, error.detail)
         case let error as HTTPClientError: self.init(.failed, "The store did not answer: \(error.shortDescription).")
         case is CancellationError: self.init(.failed, "Stopped before the command completed.")

@@ -33,7 +33,8 @@ public struct Cornerstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Operating a running store",
                 subcommands: [
-                    AccountCommand.self, AppCommand.self, AttemptCommand.self, ClockCommand.self, CodeCommand.self,
+                    AccountCommand.self, AppCommand.self, AttemptCommand.self, AuthorityCommand.self,
+                    ClockCommand.self, CodeCommand.self,
                     EventsCommand.self, FamilyCommand.self, FaultCommand.self, FeedCommand.self, ItemCommand.self,
                     KeyCommand.self, NotificationCommand.self, OfferCodeCommand.self, PartnerCommand.self,
                     PaymentRuleCommand.self,

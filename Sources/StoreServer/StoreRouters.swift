@@ -82,6 +82,7 @@ public enum StoreRouters {
     ///   - desk: the upload and review of hosted content; nil where the server hosts none.
     ///   - feeds: builds feeds, and adds partners.
     ///   - keys: creates, lists and revokes the keys of the App Store Server API.
+    ///   - authority: shows the certificate authority, and replaces its leaves.
     ///   - notifications: serves the operator of the server notifications.
     ///   - adminToken: the token that every request must carry; nil for none.
     ///   - isGuarded: whether requests come from connections. A part of this process needs no token.
@@ -91,7 +92,7 @@ public enum StoreRouters {
     static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, managed: ManagedCatalog, desk: ContentDesk?,
         reviews: Reviews, campaigns: Campaigns, feeds: FeedControlController, keys: APIKeyController,
-        notifications: NotificationController,
+        authority: AuthorityController, notifications: NotificationController,
         adminToken: String?, isGuarded: Bool = true, patience: StallWatch.Rule = .usual, operatorDesk: OperatorDesk,
         console: @escaping @Sendable () -> String?
     ) -> Router<StoreRequestContext> {
@@ -116,6 +117,7 @@ public enum StoreRouters {
         CampaignControlController(campaigns: campaigns).addRoutes(to: router)
         feeds.addRoutes(to: router)
         keys.addRoutes(to: router)
+        authority.addRoutes(to: router)
         notifications.addRoutes(to: router)
         RefundRequestController(stores: byEnvironment).addRoutes(to: router)
         RateLimitController(stores: byEnvironment).addRoutes(to: router)

@@ -42,7 +42,8 @@ import Testing
         "notification list --state lost", "notification show", "notification resend", "notification url set",
         "notification test --environment mars", "rate-limit set", "rate-limit set history", "rate-limit set history 0",
         "rate-limit set books 1", "rate-limit set history 1000000001", "rate-limit apple --environment mars",
-        "notification sample", "price-increase accept pro", "price-increase decline",
+        "notification sample", "price-increase accept pro", "price-increase decline", "authority reseal",
+        "authority reseal --new-key no-such-file",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -72,7 +73,7 @@ import Testing
 
     @Test(arguments: [
         "buy com.example.a", "clock", "fault", "app list", "account list", "purchase", "transaction list",
-        "payment-rule", "key", "notification", "notification test", "notification url",
+        "payment-rule", "key", "notification", "notification test", "notification url", "authority", "authority rotate",
         "rate-limit", "rate-limit apple", "rate-limit off", "notification sample RESCIND_CONSENT",
         "clock --control http://127.0.0.1:1", "receipt inspect no-such-file", "serve no-such-file.storekit",
         "catalog check no-such-file", "merchant products load no-such-file", "merchant check --config no-such-file",
@@ -125,7 +126,8 @@ import Testing
         "key", "key make", "key list", "key revoke", "notification", "notification list", "notification show",
         "notification resend", "notification test", "notification sample", "notification url", "notification url show",
         "notification url set", "notification url remove", "rate-limit", "rate-limit show", "rate-limit apple",
-        "rate-limit set", "rate-limit off",
+        "rate-limit set", "rate-limit off", "authority", "authority show", "authority rotate", "authority key",
+        "authority reseal",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])

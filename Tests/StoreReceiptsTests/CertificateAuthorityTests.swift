@@ -80,7 +80,7 @@ struct CertificateAuthorityTests {
     private func rotatedLeavesLeaveOldReceiptsValid(_ authority: CertificateAuthority, _ place: URL) async throws {
         let verifier = try ReceiptVerifier(roots: [authority.receiptRoot])
         let old = try authority.receiptSigner(for: .sandbox).sign(.sample()).bytes
-        let rotated = try await authority.rotateLeaves(at: .sample)
+        let rotated = try await authority.rotatingLeaves(at: .sample)
         let new = try rotated.receiptSigner(for: .sandbox).sign(.sample()).bytes
         let reopened = try await CertificateAuthority.open(directory: place, at: .sample)
         #expect(reopened.receiptRoot == authority.receiptRoot)

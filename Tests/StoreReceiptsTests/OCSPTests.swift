@@ -21,7 +21,7 @@ struct OCSPCertificateTests {
     @Test func certificatesNameTheResponderAndKeepTheirKeys() async throws {
         let directory = try TemporaryDirectory()
         let old = try await CertificateAuthority.open(directory: directory.url, at: .sample)
-        let new = try old.reissued(forOCSP: Self.url)
+        let new = try await old.reissuing(forOCSP: Self.url)
         for environment in StoreEnvironment.allCases {
             let (before, after) = (try chain(old, environment), try chain(new, environment))
             #expect(before.map(\.ocspURL) == [nil, nil, nil])
@@ -41,11 +41,12 @@ struct OCSPCertificateTests {
         // The directory has the same certificates, and the same address needs no new ones.
         let reopened = try await CertificateAuthority.open(directory: directory.url, at: .sample)
         #expect(try chain(reopened) == chain(new))
-        #expect(try chain(reopened.reissued(forOCSP: Self.url)) == chain(new))
-        let moved = try reopened.reissued(forOCSP: "https://store.example/ocsp")
+        let same = try await reopened.reissuing(forOCSP: Self.url)
+        #expect(try chain(same) == chain(new))
+        let moved = try await reopened.reissuing(forOCSP: "https://store.example/ocsp")
         #expect(try chain(moved).map(\.ocspURL) == ["https://store.example/ocsp", "https://store.example/ocsp", nil])
         // New leaves name the responder, too.
-        let rotated = try await moved.rotateLeaves(at: .sample)
+        let rotated = try await moved.rotatingLeaves(at: .sample)
         #expect(try chain(rotated).map(\.ocspURL) == chain(moved).map(\.ocspURL))
 
         let verifier = try ReceiptVerifier(roots: [old.jwsRoot])
@@ -58,7 +59,9 @@ struct OCSPCertificateTests {
             }
         }
         for wrong in ["", "ftp://a", "http://é", "http://a b", "http://" + String(repeating: "a", count: 200)] {
-            let error = #expect(throws: ReceiptAuthorityError.self) { try old.reissued(forOCSP: wrong) }
+            let error = await #expect(throws: ReceiptAuthorityError.self) {
+                _ = try await old.reissuing(forOCSP: wrong)
+            }
             #expect(error?.code == .signing)
         }
     }
@@ -69,7 +72,7 @@ struct OCSPCertificateTests {
         let (old, new) = (directory.url.appendingPathComponent("old"), directory.url.appendingPathComponent("new"))
         let first = try await CertificateAuthority.open(directory: old, at: .sample)
         try FileManager.default.copyItem(at: old, to: new)
-        _ = try await CertificateAuthority.open(directory: new, at: .sample).reissued(forOCSP: Self.url)
+        _ = try await CertificateAuthority.open(directory: new, at: .sample).reissuing(forOCSP: Self.url)
         let names = AuthorityMember.checkedOnline.map(\.fileName)
         for mixture in 0..<(1 << names.count) {
             let place = directory.url.appendingPathComponent("\(mixture)")
@@ -81,7 +84,8 @@ struct OCSPCertificateTests {
             }
             let opened = try await CertificateAuthority.open(directory: place, at: .sample)
             #expect(opened.jwsRoot == first.jwsRoot)
-            #expect(try chain(opened.reissued(forOCSP: Self.url)).map(\.ocspURL) == [Self.url, Self.url, nil])
+            let renewed = try await opened.reissuing(forOCSP: Self.url)
+            #expect(try chain(renewed).map(\.ocspURL) == [Self.url, Self.url, nil])
         }
     }
 }
@@ -92,7 +96,7 @@ struct OCSPResponderTests {
     private static let made = Task {
         let directory = try TemporaryDirectory()
         return try await CertificateAuthority.open(directory: directory.url, at: .sample)
-            .reissued(forOCSP: "http://127.0.0.1:8402/ocsp")
+            .reissuing(forOCSP: "http://127.0.0.1:8402/ocsp")
     }
 
     private let authority: CertificateAuthority
@@ -129,7 +133,8 @@ struct OCSPResponderTests {
     @Test func replacedCertificatesStayGoodAndOthersAreUnknown() async throws {
         let directory = try TemporaryDirectory()
         let first = try await CertificateAuthority.open(directory: directory.url, at: .sample)
-        let moved = try first.reissued(forOCSP: "http://a.example/ocsp").reissued(forOCSP: "http://b.example/ocsp")
+        let moved = try await first.reissuing(forOCSP: "http://a.example/ocsp")
+            .reissuing(forOCSP: "http://b.example/ocsp")
         let certificates = try chain(first)
         let (leaf, intermediate) = (certificates[0], certificates[1])
         let old = try Asked(leaf, issuer: intermediate).der

@@ -9,57 +9,68 @@ import Synchronization
 /// remove its apps from the registry.
 public final class AppRegistry: Sendable {
     private let database: Database
-    private let records: Mutex<[BundleID: AppRecord]>
+    private let secrets: StoreSecrets
+    private let records: KeptValue<[BundleID: AppRecord]>
     private let usualReceiver = Mutex<NotificationReceiver?>(nil)
 
-    private init(database: Database, records: [BundleID: AppRecord]) {
+    private init(database: Database, secrets: StoreSecrets, records: [BundleID: AppRecord]) {
         self.database = database
-        self.records = Mutex(records)
+        self.secrets = secrets
+        self.records = KeptValue(records)
     }
 
     /// Reads the apps from the database.
-    /// - Throws: ``DatabaseError``.
-    public static func open(_ databases: StoreDatabases) async throws -> AppRegistry {
+    /// - Parameter secrets: seals the shared secrets.
+    /// - Throws: ``DatabaseError``; ``StoreSecretsError`` when a shared secret cannot be opened.
+    public static func open(_ databases: StoreDatabases, secrets: StoreSecrets = .plain) async throws -> AppRegistry {
         let database = databases.apps
-        return AppRegistry(database: database, records: try await database.read { try load($0) })
+        return AppRegistry(
+            database: database, secrets: secrets, records: try await database.read { try load($0, secrets) })
+    }
+
+    /// Reads the apps again, with the changes of other processes.
+    /// - Throws: as ``open(_:secrets:)``. The registry stays as it is then.
+    public func reload() async throws {
+        try await records.reload { [database, secrets] in try await database.read { try Self.load($0, secrets) } }
     }
 
     /// The app with a bundle identifier; nil when it is unknown.
-    public subscript(bundleID: BundleID) -> AppRecord? { records.withLock { $0[bundleID] } }
+    public subscript(bundleID: BundleID) -> AppRecord? { records.read { $0[bundleID] } }
 
     /// All apps in the order of their bundle identifiers.
-    public var all: [AppRecord] { records.withLock { $0.values.sorted { $0.bundleID < $1.bundleID } } }
+    public var all: [AppRecord] { records.value.values.sorted { $0.bundleID < $1.bundleID } }
 
     /// Creates a number and a shared secret for each new app.
     /// - Throws: ``DatabaseError``.
     public func register(_ bundleIDs: [BundleID], at milliseconds: Int64) async throws {
         let new = bundleIDs.filter { self[$0] == nil }
         guard !new.isEmpty else { return }
-        let known = try await database.write { connection in
+        try await database.write { [secrets] connection in
             for bundleID in new {
+                let secret = try secrets.seal(Self.newSecret(), Self.secretPlace(bundleID))
                 for attempt in 0..<8 {
                     let inserted = try connection.execute(
                         """
                         INSERT INTO apps (bundle_id, app_id, shared_secret, created_at) VALUES ($1, $2, $3, $4)
                         ON CONFLICT DO NOTHING
                         """,
-                        [bundleID.rawValue, Self.appID(bundleID, attempt: attempt), Self.newSecret(), milliseconds])
+                        [bundleID.rawValue, Self.appID(bundleID, attempt: attempt), secret, milliseconds])
                     // A conflict means that another process inserted this app, or that another app has the number.
                     let present = try connection.queryOne(
                         "SELECT app_id FROM apps WHERE bundle_id = $1", [bundleID.rawValue])
                     if inserted > 0 || present != nil { break }
                 }
             }
-            return try Self.load(connection)
+            try connection.announce("apps")
         }
-        records.withLock { $0 = known }
+        try await reload()
     }
 
     /// Sets the billing grace period of an app's subscriptions, or removes it. Renewals that are overdue already keep
     /// what they have.
     /// - Throws: ``StoreError`` `unknown_app`; ``DatabaseError``.
     public func setGracePeriod(_ grace: GracePeriod?, of bundleID: BundleID) async throws {
-        let known = try await database.write { connection in
+        try await database.write { connection in
             let changed = try connection.execute(
                 """
                 UPDATE apps SET grace_days = $2, grace_in_production = $3, grace_in_sandbox = $4, grace_after_paid = $5
@@ -74,9 +85,9 @@ public final class AppRegistry: Sendable {
                 throw StoreError(
                     .unknownApp, "No app with the bundle identifier \(bundleID.rawValue.prefix(255)) is known.")
             }
-            return try Self.load(connection)
+            try connection.announce("apps")
         }
-        records.withLock { $0 = known }
+        try await reload()
     }
 
     /// The receiver of the notifications of every app that has none of its own, such as the merchant beside the store;
@@ -100,7 +111,7 @@ public final class AppRegistry: Sendable {
     public func setNotificationReceiver(
         _ receiver: NotificationReceiver?, of bundleID: BundleID, in environment: StoreEnvironment
     ) async throws {
-        let known = try await database.write { connection in
+        try await database.write { connection in
             let changed = try connection.execute(
                 """
                 UPDATE apps SET \(environment.name)_notification_url = $2, \(environment.name)_redirect_origins = $3,
@@ -115,12 +126,30 @@ public final class AppRegistry: Sendable {
                 throw StoreError(
                     .unknownApp, "No app with the bundle identifier \(bundleID.rawValue.prefix(255)) is known.")
             }
-            return try Self.load(connection)
+            try connection.announce("apps")
         }
-        records.withLock { $0 = known }
+        try await reload()
     }
 
-    private static func load(_ connection: Connection) throws -> [BundleID: AppRecord] {
+    /// Seals all shared secrets.
+    /// - Parameter old: opens them; nil for secrets that are not sealed.
+    static func seal(from old: SecretBox?, to new: SecretBox, _ connection: Connection) throws {
+        for row in try connection.query("SELECT bundle_id, shared_secret FROM apps", []) {
+            let (bundleID, text) = (BundleID(try row.string(0)), try row.string(1))
+            let place = secretPlace(bundleID)
+            let secret = try old.map { try $0.open(text, as: place) } ?? text
+            try connection.execute(
+                "UPDATE apps SET shared_secret = $2 WHERE bundle_id = $1",
+                [bundleID.rawValue, try new.seal(secret, as: place)])
+        }
+    }
+
+    /// The name of an app's shared secret as a sealed text.
+    private static func secretPlace(_ bundleID: BundleID) -> String { "shared-secret/\(bundleID.rawValue)" }
+
+    private static func load(
+        _ connection: Connection, _ secrets: StoreSecrets
+    ) throws -> [BundleID: AppRecord] {
         var records: [BundleID: AppRecord] = [:]
         let rows = try connection.query(
             """
@@ -144,7 +173,8 @@ public final class AppRegistry: Sendable {
                     version: try row.int64(version))
             }
             records[bundleID] = AppRecord(
-                bundleID: bundleID, appID: try row.int64(1), sharedSecret: try row.string(2), gracePeriod: grace,
+                bundleID: bundleID, appID: try row.int64(1),
+                sharedSecret: try secrets.open(try row.string(2), secretPlace(bundleID)), gracePeriod: grace,
                 notificationReceivers: receivers)
         }
         return records

@@ -48,26 +48,28 @@ public final class ContentLibrary: Sendable {
     }
 
     /// Opens the library. Uploads that were open when the process ended can be resumed.
-    /// - Parameter staging: an existing folder for the files of uploads.
-    /// - Throws: ``DatabaseError``, ``BlobError``.
+    /// - Parameters:
+    ///   - staging: an existing folder for the files of uploads.
+    ///   - secrets: seals the key of download addresses.
+    /// - Throws: ``DatabaseError``, ``BlobError``, ``StoreSecretsError``.
     public static func open(
-        _ databases: StoreDatabases, blobs: any BlobStore, staging: URL
+        _ databases: StoreDatabases, blobs: any BlobStore, staging: URL, secrets: StoreSecrets = .plain
     ) async throws -> ContentLibrary {
-        try await open(databases, blobs: blobs, staging: staging, room: ContentStaging.roomOnDisk)
+        try await open(
+            databases, blobs: blobs, staging: staging, secrets: secrets, room: ContentStaging.roomOnDisk)
     }
 
     /// Opens the library.
     /// - Parameter room: returns the number of bytes that uploads to a folder may still take; nil when unknown.
     static func open(
-        _ databases: StoreDatabases, blobs: any BlobStore, staging: URL, room: @escaping @Sendable (URL) -> Int64?
+        _ databases: StoreDatabases, blobs: any BlobStore, staging: URL, secrets: StoreSecrets = .plain,
+        room: @escaping @Sendable (URL) -> Int64?
     ) async throws -> ContentLibrary {
         let database = databases.apps
         let new = RandomBytes.make(32)
         let folder = try ContentStaging(folder: staging, room: room)
         let (secret, shelf) = try await database.write { connection in
-            try connection.execute(
-                "INSERT INTO content_key (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", [new])
-            let secret = try connection.queryOne("SELECT secret FROM content_key WHERE id = 1")?.bytes(0) ?? new
+            let secret = try keptAddressKey(orNew: new, secrets, connection)
             // No check runs any more for these uploads. Completing one again starts a new check.
             try ContentUpload.endChecks(in: folder.place, connection)
             return (secret, try Shelf(connection))

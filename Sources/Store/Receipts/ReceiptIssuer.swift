@@ -39,10 +39,11 @@ final class ReceiptIssuer: Sendable {
     /// The greatest age of a cached receipt, in milliseconds of the store's clock. A receipt states its creation date.
     static let longestRemembered: Int64 = 60_000
     private let environment: StoreEnvironment
-    private let signer: ReceiptSigner
+    private let signer: @Sendable () -> ReceiptSigner
     private let recent = RecentValues<Identity, Signed>(capacity: 512)
 
-    init(environment: StoreEnvironment, signer: ReceiptSigner) {
+    /// - Parameter signer: returns the signer of each receipt, because its leaf certificate may be replaced.
+    init(environment: StoreEnvironment, signer: @escaping @Sendable () -> ReceiptSigner) {
         self.environment = environment
         self.signer = signer
     }
@@ -66,7 +67,7 @@ final class ReceiptIssuer: Sendable {
             account: account, app: app, bundleVersion: bundleVersion, device: device, transactions: transactions,
             at: milliseconds)
         pretence?.apply(to: &receipt)
-        let bytes = try signer.sign(receipt).bytes
+        let bytes = try signer().sign(receipt).bytes
         if bytes.count <= Self.largestRemembered {
             recent.insert(Signed(bytes: bytes, madeAt: milliseconds), for: identity)
         }
@@ -77,7 +78,8 @@ final class ReceiptIssuer: Sendable {
     func transactionReceipt(
         _ transaction: Transaction, app: AppRecord, bundleVersion: String, vendorIdentifier: UUID?
     ) throws -> [UInt8] {
-        try SignedTransactionReceipt.signed(
+        let signer = self.signer()
+        return try SignedTransactionReceipt.signed(
             TransactionReceipt(
                 transaction, app: app, bundleVersion: bundleVersion, vendor: vendorIdentifier, environment: environment),
             environment: environment, certificate: signer.leafCertificate, by: signer.signature(overSHA1Of:)

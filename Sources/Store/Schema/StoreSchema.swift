@@ -175,5 +175,6 @@ public enum AppSchema {
         apiKeys,
         notificationReceivers,
         notificationVersions,
+        secrets,
     ]
 }

@@ -2,7 +2,6 @@ import Crypto
 import Database
 import Foundation
 import StoreWire
-import Synchronization
 
 /// A key with which an app's server signs its requests to the App Store Server API. It is good in both environments.
 public struct APIKey: Sendable, Equatable {
@@ -41,31 +40,34 @@ public final class APIKeys: Sendable {
     public static let most = 100
 
     private let database: Database
-    private let keys: Mutex<[String: APIKey]>
+    private let keys: KeptValue<[String: APIKey]>
 
-    private init(database: Database, keys: [APIKey]) {
+    private init(database: Database, keys: [String: APIKey]) {
         self.database = database
-        self.keys = Mutex(Dictionary(keys.map { ($0.keyID, $0) }) { first, _ in first })
+        self.keys = KeptValue(keys)
     }
 
     /// Reads the keys from the database.
     /// - Throws: ``DatabaseError``.
     public static func open(_ databases: StoreDatabases) async throws -> APIKeys {
         let database = databases.apps
-        let keys = try await database.read { connection in
-            try connection.query("SELECT \(columns) FROM api_keys").map { try APIKey($0) }
-        }
-        return APIKeys(database: database, keys: keys)
+        return APIKeys(database: database, keys: try await database.read { try load($0) })
+    }
+
+    /// Reads the keys again, with the changes of other processes.
+    /// - Throws: ``DatabaseError``. The keys stay as they are then.
+    public func reload() async throws {
+        try await keys.reload { [database] in try await database.read { try Self.load($0) } }
     }
 
     /// The key with an identifier, revoked or not; nil when there is none.
     public subscript(keyID: String) -> APIKey? {
-        keys.withLock { $0[keyID] }.flatMap { $0.keyID.hasSameBytes(as: keyID) ? $0 : nil }
+        keys.read { $0[keyID] }.flatMap { $0.keyID.hasSameBytes(as: keyID) ? $0 : nil }
     }
 
     /// All keys, in the order in which they were created.
     public var all: [APIKey] {
-        keys.withLock { $0.values.sorted { ($0.createdAt, $0.keyID) < ($1.createdAt, $1.keyID) } }
+        keys.value.values.sorted { ($0.createdAt, $0.keyID) < ($1.createdAt, $1.keyID) }
     }
 
     /// Creates a key for an app.
@@ -92,9 +94,10 @@ public final class APIKeys: Sendable {
                 """
                 INSERT INTO api_keys (key_id, issuer_id, bundle_id, public_key, created_at) VALUES ($1, $2, $3, $4, $5)
                 """, [key.keyID, key.issuerID, bundleID.rawValue, Array(publicKey.x963Representation), date])
+            try connection.announce("keys")
             return key
         }
-        keys.withLock { $0[key.keyID] = key }
+        keys.change { $0[key.keyID] = key }
         return NewAPIKey(key: key, privateKey: privateKey.pemRepresentation)
     }
 
@@ -104,14 +107,20 @@ public final class APIKeys: Sendable {
     /// - Throws: ``StoreError`` `not_found`; ``DatabaseError``.
     public func revoke(_ keyID: String, at date: Int64) async throws -> APIKey {
         let found = try await database.write { connection in
-            try connection.execute(
+            let count = try connection.execute(
                 "UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL", [keyID, date])
+            if count > 0 { try connection.announce("keys") }
             return try connection.queryOne("SELECT \(Self.columns) FROM api_keys WHERE key_id = $1", [keyID])
                 .map { try APIKey($0) }
         }
         guard let key = found else { throw StoreError(.notFound, "There is no API key with this identifier.") }
-        keys.withLock { $0[key.keyID] = key }
+        keys.change { $0[key.keyID] = key }
         return key
+    }
+
+    private static func load(_ connection: Connection) throws -> [String: APIKey] {
+        let keys = try connection.query("SELECT \(columns) FROM api_keys").map { try APIKey($0) }
+        return Dictionary(keys.map { ($0.keyID, $0) }) { first, _ in first }
     }
 
     private static let columns = "key_id, issuer_id, bundle_id, public_key, created_at, revoked_at"

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Answers whether the certificates of the JWS chain are good, for clients that check them online (RFC 6960).
 ///
-/// The certificates name the responder's address after ``CertificateAuthority/reissued(forOCSP:)``. Every certificate
+/// The certificates name the responder's address after ``CertificateAuthority/reissuing(forOCSP:)``. Every certificate
 /// that the authority has issued for the chain is good, also after it was replaced; any other serial number is unknown.
 /// Certificates that an authority made before it had a responder name none, and are unknown once they are replaced.
 public struct OCSPResponder: Sendable {

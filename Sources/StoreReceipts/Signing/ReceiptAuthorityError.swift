@@ -12,6 +12,8 @@ public struct ReceiptAuthorityError: Error, Sendable, Equatable, CustomStringCon
         case damaged
         /// Others than the owner may read a private key.
         case exposedKey = "exposed-key"
+        /// Two places hold different authorities.
+        case differs
         /// The directory or a file cannot be read or written.
         case storage
         /// The date is outside ``CertificateAuthority/validity``.

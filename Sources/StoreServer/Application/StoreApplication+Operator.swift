@@ -18,7 +18,9 @@ extension StoreApplication {
     public func controlRouter(isGuarded: Bool) -> Router<StoreRequestContext> {
         StoreRouters.controlRouter(
             [sandbox, production], apps: apps, catalog: catalog, managed: managed, desk: desk, reviews: reviews,
-            campaigns: campaigns, feeds: feedControl, keys: apiKeyControl, notifications: notificationControl,
+            campaigns: campaigns, feeds: feedControl, keys: apiKeyControl,
+            authority: AuthorityController(authority: currentAuthority, now: operatorDesk.now),
+            notifications: notificationControl,
             adminToken: configuration.adminToken, isGuarded: isGuarded, patience: configuration.stallPatience,
             operatorDesk: operatorDesk, console: { [openAddresses] in openAddresses.value?.console })
     }

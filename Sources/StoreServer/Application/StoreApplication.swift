@@ -240,7 +240,7 @@ public struct StoreApplication: Sendable {
             var addresses = addresses
             storefront.value = configuration.storefrontURL ?? addresses.storefront
             do {
-                try currentAuthority.useOCSP(
+                try await currentAuthority.useOCSP(
                     at: configuration.ocspURL ?? addresses.production + CurrentAuthority.ocspPath)
             } catch {
                 logger.error(
