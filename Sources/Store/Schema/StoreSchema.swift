@@ -143,6 +143,8 @@ public enum StoreSchema {
         historyEnds,
         notificationSamples,
         agreedOffers,
+        faults,
+        rateWindows,
     ]
 }
 
