@@ -128,15 +128,7 @@ public final class Store: Sendable {
     /// - Throws: ``StoreError`` from `change`; ``DatabaseError`` when the setting cannot be saved. Either leaves the
     ///   clock unchanged. The errors of ``settleSubscriptions()``, which leave it changed; the rest is done later.
     public func changeClock(_ change: (StoreClock) throws -> Void) async throws {
-        let before = clock.current
-        do {
-            try change(clock)
-            let after = clock.current
-            try await database.write { try ClockSettings.save(after, $0) }
-        } catch {
-            clock.restore(before)
-            throw error
-        }
+        try await ClockSettings.change(clock, in: database, change)
         changed(.clock)
         try await settleSubscriptions()
     }

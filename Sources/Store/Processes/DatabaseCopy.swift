@@ -19,10 +19,10 @@ final class DatabaseCopy<Value: Sendable>: Sendable {
     /// The copy.
     var value: Value { state.withLock { $0.value } }
 
-    /// Replaces the copy by a value that does not come from the database.
-    func replace(with value: Value) {
+    /// Changes the copy alone.
+    func update(_ change: (inout Value) -> Void) {
         state.withLock {
-            $0.value = value
+            change(&$0.value)
             $0.replacements += 1
         }
     }
