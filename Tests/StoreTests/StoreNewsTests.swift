@@ -212,6 +212,30 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func aGroupStaysForTheProductOfAnotherProcess(_ backend: Backend) async throws {
+        try await backend.withTestDatabases { database, apps async throws in
+            let here = try await ManagedScene.open(database, apps: apps)
+            let there = try await ManagedScene.open(database, apps: apps)
+            let app = try await here.register()
+            let grouped = try await here.managed.setGroup(
+                "21000001", of: Self.managedApp, revision: app.revision, name: "Club", localizations: nil, by: "anna")
+            try await there.managed.reload(Self.managedApp)
+            _ = try await here.managed.createProduct(
+                "pro", .autoRenewableSubscription, in: "21000001", of: Self.managedApp,
+                document: .object([
+                    "displayPrice": .string("3.99"), "recurringSubscriptionPeriod": .string("P1M"),
+                    "groupNumber": .number("1"), "localizations": ManagedScene.texts("Pro"),
+                ]), by: "anna")
+            #expect(try there.managed.app(Self.managedApp).products.isEmpty)
+            #expect(
+                try await refusal {
+                    try await there.managed.deleteGroup(
+                        "21000001", of: Self.managedApp, revision: grouped.revision, by: "ben")
+                } == .wrongState)
+        }
+    }
+
     // MARK: Announcements
 
     @Test(arguments: Backend.available) func announcementsReachWhatTheyAreAbout(_ backend: Backend) async throws {
