@@ -49,7 +49,8 @@ public final class Store: Sendable {
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,
         catalog: CurrentCatalog, content: ContentLibrary?, changes: Changes, payments: SandboxPaymentProcessor,
         processor: any PaymentProcessor, ids: TransactionIDs,
-        issuer: ReceiptIssuer, verifier: ReceiptVerifier, policy: RenewalPolicy, rateLimits: APIRateLimits
+        issuer: ReceiptIssuer, verifier: ReceiptVerifier, policy: RenewalPolicy, rateLimits: APIRateLimits,
+        faults: Faults
     ) {
         self.environment = environment
         self.database = database
@@ -68,8 +69,7 @@ public final class Store: Sendable {
         self.verifier = verifier
         self.policy = policy
         self.rateLimits = rateLimits
-        faults = Faults(
-            now: { clock.milliseconds }, changed: { changes.record(ChangeTopic(.faults, environment)) })
+        self.faults = faults
     }
 
     /// Records that a part of this store changed. Call it after the change is durable.
@@ -108,6 +108,9 @@ public final class Store: Sendable {
             changes.record(ChangeTopic(.faults, environment))
         }
         let rateLimits = try await APIRateLimits.open(database)
+        let faults = try await Faults.open(database, now: { clock.milliseconds }) {
+            changes.record(ChangeTopic(.faults, environment))
+        }
         return Store(
             environment: environment, database: database,
             accounts: Accounts(database: database, cost: passwordCost) {
@@ -117,7 +120,7 @@ public final class Store: Sendable {
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
             issuer: ReceiptIssuer(environment: environment, signer: { signer }), verifier: verifier,
-            policy: policy ?? .usual(environment), rateLimits: rateLimits)
+            policy: policy ?? .usual(environment), rateLimits: rateLimits, faults: faults)
     }
 
     /// Changes the clock and saves its setting, so that a restart keeps it. Returns when everything that is due for
@@ -125,15 +128,7 @@ public final class Store: Sendable {
     /// - Throws: ``StoreError`` from `change`; ``DatabaseError`` when the setting cannot be saved. Either leaves the
     ///   clock unchanged. The errors of ``settleSubscriptions()``, which leave it changed; the rest is done later.
     public func changeClock(_ change: (StoreClock) throws -> Void) async throws {
-        let before = clock.current
-        do {
-            try change(clock)
-            let after = clock.current
-            try await database.write { try ClockSettings.save(after, $0) }
-        } catch {
-            clock.restore(before)
-            throw error
-        }
+        try await ClockSettings.change(clock, in: database, change)
         changed(.clock)
         try await settleSubscriptions()
     }

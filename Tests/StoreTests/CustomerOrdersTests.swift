@@ -242,16 +242,18 @@ import Testing
         }
     }
 
-    @Test func errorsAreOrderedByNameForADevicesRequests() throws {
-        let faults = Faults(now: { 0 }, changed: {})
+    @Test func errorsAreOrderedByNameForADevicesRequests() async throws {
         let error = try #require(OrderedError(name: "SSServerErrorDomain/5020"))
-        for operation: Faults.Operation in [.products, .purchases, .receipts, .restores] {
-            try faults.order(Faults.Fault(operation: operation, error: error, remaining: 1))
-            #expect(faults.next(operation)?.error == error && faults.next(operation) == nil)
-        }
-        for operation: Faults.Operation in [.verifyReceipt, .finish, .signIn] {
-            #expect(throws: StoreError.self) {
-                try faults.order(Faults.Fault(operation: operation, error: error, remaining: 1))
+        try await Backend.sqlite.withFaults { faults async throws in
+            for operation: Faults.Operation in [.products, .purchases, .receipts, .restores] {
+                try await faults.order(Faults.Fault(operation: operation, error: error, remaining: 1))
+                #expect(try await faults.next(operation)?.error == error)
+                #expect(try await faults.next(operation) == nil)
+            }
+            for operation: Faults.Operation in [.verifyReceipt, .finish, .signIn] {
+                await #expect(throws: StoreError.self) {
+                    try await faults.order(Faults.Fault(operation: operation, error: error, remaining: 1))
+                }
             }
         }
         for name in ["", "Unknown", "SSServerErrorDomain/1", "SSServerErrorDomain/05020", "SKErrorDomain/2", "a/b/c"] {

@@ -98,7 +98,7 @@ import Testing
             forged[at] = UInt8(ascii: "C")
             #expect(try await test.verify(forged, password: secret).status == 21003)
             #expect(try await test.verify(receipt, password: secret).status == 0)
-            try test.store.faults.order(.init(operation: .verifyReceipt, status: 21005, remaining: 1))
+            try await test.store.faults.order(.init(operation: .verifyReceipt, status: 21005, remaining: 1))
             #expect(try await test.verify(receipt, password: secret).status == 21005)
             #expect(try await test.verify(receipt, password: secret).status == 0)
         }

@@ -186,7 +186,7 @@ import Testing
             }
             #expect(try await payments.removeRule("a"))
             #expect(try await !payments.removeRule("a"))
-            #expect(payments.declineRules.map(\.ruleID) == ["b"])
+            #expect(try await payments.declineRules.map(\.ruleID) == ["b"])
             #expect(try await SandboxPaymentProcessor.open(test.database).declineRules.map(\.ruleID) == ["b"])
         }
     }
@@ -219,9 +219,9 @@ import Testing
             #expect(try await changed { try await store.changeClock { $0.freeze() } } == ["sandbox.clock"])
             #expect(
                 try await changed {
-                    try store.faults.order(Faults.Fault(operation: .finish, status: 500, remaining: 1))
+                    try await store.faults.order(Faults.Fault(operation: .finish, status: 500, remaining: 1))
                 } == ["sandbox.faults"])
-            #expect(try await changed { _ = store.faults.next(.finish) } == ["sandbox.faults"])
+            #expect(try await changed { _ = try await store.faults.next(.finish) } == ["sandbox.faults"])
             #expect(
                 try await changed { _ = try await store.addCode(for: "hats", in: TestStore.bundleID) }
                     == ["sandbox.offers"])
@@ -280,25 +280,29 @@ import Testing
         }
     }
 
-    @Test func faultsCountTheRequestsThatMeetThem() throws {
-        let faults = Faults(now: { 7 }, changed: {})
-        try faults.order(Faults.Fault(operation: .purchases, status: 503, remaining: 2))
-        #expect(faults.next(.purchases, account: "ape@example.com")?.remaining == 1)
-        #expect(faults.count(.purchases) == 1)
-        func unneeded() -> String? {
-            Issue.record("The account is looked up only when a fault is ordered.")
-            return nil
+    @Test(arguments: Backend.available) func faultsCountTheRequestsThatMeetThem(_ backend: Backend) async throws {
+        try await backend.withFaults(now: 7) { faults async throws in
+            try await faults.order(Faults.Fault(operation: .purchases, status: 503, remaining: 2))
+            #expect(try await faults.next(.purchases, account: "ape@example.com")?.remaining == 1)
+            #expect(try await faults.counts == [.purchases: 1])
+            func unneeded() -> String? {
+                Issue.record("The account is looked up only when a fault is ordered.")
+                return nil
+            }
+            #expect(try await faults.next(.finish, account: unneeded()) == nil)
+            _ = try await faults.next(.purchases)
+            #expect(try await faults.ordered.isEmpty)
+            let hits = try await faults.hits
+            #expect(hits.map(\.account) == [nil, "ape@example.com"] && hits.allSatisfy { $0.date == 7 })
+            #expect(hits.map(\.fault.remaining) == [0, 1])
+            try await faults.order(Faults.Fault(operation: .purchases, status: 503, remaining: 200))
+            try await faults.order(Faults.Fault(operation: .finish, status: 503, remaining: 1))
+            #expect(try await faults.counts == [.purchases: 0, .finish: 0])
+            for _ in 0..<150 { _ = try await faults.next(.purchases) }
+            #expect(try await faults.hits.count == Faults.mostHits)
+            #expect(try await faults.remove(.purchases))
+            #expect(try await !faults.remove(.purchases))
+            #expect(try await faults.ordered.map(\.operation) == [.finish])
         }
-        #expect(faults.next(.finish, account: unneeded()) == nil)
-        _ = faults.next(.purchases)
-        #expect(faults.ordered.isEmpty)
-        #expect(faults.hits.map(\.account) == [nil, "ape@example.com"] && faults.hits.allSatisfy { $0.date == 7 })
-        try faults.order(Faults.Fault(operation: .purchases, status: 503, remaining: 200))
-        try faults.order(Faults.Fault(operation: .finish, status: 503, remaining: 1))
-        #expect(faults.count(.purchases) == 0)
-        for _ in 0..<150 { _ = faults.next(.purchases) }
-        #expect(faults.hits.count == Faults.mostHits)
-        #expect(faults.remove(.purchases) && !faults.remove(.purchases))
-        #expect(faults.ordered.map(\.operation) == [.finish])
     }
 }

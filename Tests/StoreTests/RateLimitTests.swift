@@ -31,7 +31,7 @@ import Testing
         try await Backend.sqlite.withStore { test async throws in
             _ = try await test.store.setRateLimits([.history: 3], of: Self.app)
             for (date, end) in steps {
-                #expect(test.store.rateLimits.take(.history, of: Self.app, at: date) == end, "\(date)")
+                #expect(try await test.store.rateLimits.take(.history, of: Self.app, at: date) == end, "\(date)")
             }
         }
     }
@@ -42,17 +42,22 @@ import Testing
             let clock = TestClock()
             let test = try await TestStore.open(database, apps: apps, clock: clock)
             #expect(test.store.rateLimitsOfApps.isEmpty)
-            for _ in 0..<3 { #expect(test.store.rateLimits.take(.extendAll, of: Self.app, at: 0) == nil) }
+            for _ in 0..<3 {
+                #expect(try await test.store.rateLimits.take(.extendAll, of: Self.app, at: 0) == nil)
+            }
+            #expect(try await test.count("rate_windows") == 0)
             #expect(try await test.store.setRateLimits([.order: 1, .history: 2], of: Self.app).count == 2)
             #expect(
                 try await test.store.setRateLimits([.order: 5], of: Self.app) == [.order: 5, .history: 2])
             _ = try await test.store.setRateLimits([.order: 7], of: "com.example.other")
             let limits = test.store.rateLimits
-            #expect([0, 0, 0].map { limits.take(.history, of: Self.app, at: $0) } == [nil, nil, 3_600])
+            for end in [nil, nil, 3_600] as [Double?] {
+                #expect(try await limits.take(.history, of: Self.app, at: 0) == end)
+            }
             // Other classes and apps count by themselves.
-            #expect(limits.take(.order, of: Self.app, at: 0) == nil)
-            #expect(limits.take(.history, of: "com.example.other", at: 0) == nil)
-            #expect(limits.take(.extend, of: Self.app, at: 0) == nil)
+            #expect(try await limits.take(.order, of: Self.app, at: 0) == nil)
+            #expect(try await limits.take(.history, of: "com.example.other", at: 0) == nil)
+            #expect(try await limits.take(.extend, of: Self.app, at: 0) == nil)
             for (wrong, app, code) in [
                 ([:], Self.app, .invalidRequest), ([.order: 0], Self.app, .invalidRequest),
                 ([.order: APIRateLimits.most + 1], Self.app, .invalidRequest),
@@ -61,6 +66,10 @@ import Testing
                 #expect(try await refusal { try await test.store.setRateLimits(wrong, of: app) } == code)
             }
             let again = try await TestStore.open(database, apps: apps, clock: clock).store
+            // A restart goes on counting, and a new number begins anew.
+            #expect(try await again.rateLimits.take(.history, of: Self.app, at: 0) == 3_600)
+            _ = try await again.setRateLimits([.history: 2], of: Self.app)
+            #expect(try await again.rateLimits.take(.history, of: Self.app, at: 0) == nil)
             #expect(again.rateLimitsOfApps == [Self.app: [.order: 5, .history: 2], "com.example.other": [.order: 7]])
             try await again.removeRateLimits(of: Self.app)
             #expect(again.rateLimitsOfApps == ["com.example.other": [.order: 7]])
@@ -70,6 +79,29 @@ import Testing
                     try await again.removeRateLimits(of: "com.example.none")
                     return true
                 } == .unknownApp)
+        }
+    }
+
+    @Test(arguments: Backend.available) func twoProcessesCountTogether(_ backend: Backend) async throws {
+        try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
+            let processes = [try await APIRateLimits.open(database), try await APIRateLimits.open(database)]
+            try await processes[0].set([.history: 30], of: Self.app)
+            #expect(try await processes[1].take(.history, of: Self.app, at: 0) == nil)
+            try await processes[1].reload()
+            let refused = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for limits in processes {
+                    for _ in 0..<20 {
+                        group.addTask { try await limits.take(.history, of: Self.app, at: 0) == 3_600 }
+                    }
+                }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(refused == 10)
+            try await processes[1].remove(of: Self.app)
+            // It has not heard of it, and counts from the beginning.
+            #expect(try await processes[0].take(.history, of: Self.app, at: 0) == nil)
+            try await processes[0].reload()
+            #expect(processes[0].all.isEmpty)
         }
     }
 }

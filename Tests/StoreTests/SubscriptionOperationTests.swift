@@ -38,7 +38,7 @@ import Testing
             #expect(try await test.store.subscription(id).state == .billingRetry)
             #expect(try await test.store.recover(id).state == .active)
             #expect(try await refusal { try await test.store.recover(id) } == .wrongState)
-            #expect(test.store.payments.declineRules.isEmpty)
+            #expect(try await test.store.payments.declineRules.isEmpty)
             test.clock.milliseconds += Self.day
             let ended = try await test.store.expireNow(id)
             #expect(ended.state == .expired && ended.expirationIntent == .cancelled)

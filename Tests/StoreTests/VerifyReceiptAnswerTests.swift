@@ -420,7 +420,7 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             let account = try await test.account()
             try await test.buy("hats", by: account)
             let bytes = try await test.appReceipt(account)
-            try test.store.faults.order(Faults.Fault(operation: .verifyReceipt, status: status, remaining: 2))
+            try await test.store.faults.order(Faults.Fault(operation: .verifyReceipt, status: status, remaining: 2))
             for _ in 0..<2 {
                 let answer = try await test.verify(bytes)
                 #expect(answer.status == status && answer.object["is_retryable"] as? Bool == true)

@@ -15,19 +15,24 @@ public struct Accounts: Sendable {
     private let signedIn: RecentValues<[UInt8], Account>
     /// Called when accounts or their devices have changed.
     private let changed: @Sendable () -> Void
+    /// Whether ``signedIn`` has followed the changes of other processes.
+    private let isFresh: @Sendable () -> Bool
 
     /// - Parameters:
     ///   - cost: the cost of hashing a new password. A stored password is checked at the cost it was stored with.
     ///   - work: runs the hashing.
     ///   - changed: called when accounts or their devices have changed.
+    ///   - isFresh: whether this process has heard of all accounts that other processes changed until a second ago.
+    ///     While it has not, each request reads its account from the database.
     init(
         database: Database, cost: PasswordCost = .standard, work: PasswordWork = .shared,
-        changed: @escaping @Sendable () -> Void = {}
+        changed: @escaping @Sendable () -> Void = {}, isFresh: @escaping @Sendable () -> Bool = { true }
     ) {
         self.database = database
         self.cost = cost
         self.work = work
         self.changed = changed
+        self.isFresh = isFresh
         // Every device request looks its token up here. 65,536 entries take about 15 MiB.
         signedIn = RecentValues(capacity: 1 << 16)
     }
@@ -119,10 +124,17 @@ public struct Accounts: Sendable {
     public func signOut(token: String) async throws {
         let digest = Self.digest(token)
         try await database.write { connection in
-            try connection.execute("DELETE FROM device_tokens WHERE token_digest = $1", [digest])
+            let count = try connection.execute("DELETE FROM device_tokens WHERE token_digest = $1", [digest])
+            if count > 0 { try connection.announce("accounts", Hexadecimal.encoded(digest)) }
         }
         signedIn.removeValue(for: digest)
         changed()
+    }
+
+    /// Forgets cached accounts that another process has changed.
+    /// - Parameter tokenDigest: the SHA-256 of the only token to forget; nil for all.
+    func forget(_ tokenDigest: [UInt8]?) {
+        if let tokenDigest { signedIn.removeValue(for: tokenDigest) } else { signedIn.removeAll() }
     }
 
     /// Returns the account of a token.
@@ -130,7 +142,7 @@ public struct Accounts: Sendable {
     public func account(token: some StringProtocol) async throws -> Account {
         guard (1...128).contains(token.utf8.count) else { throw StoreError(.notSignedIn, "Sign in again.") }
         let digest = Self.digest(token)
-        if let account = signedIn.value(for: digest) { return account }
+        if isFresh(), let account = signedIn.value(for: digest) { return account }
         let changes = signedIn.changes
         return try signedIn(try await database.read { try Self.account(digest, $0) }, digest, changes)
     }
@@ -161,13 +173,13 @@ public struct Accounts: Sendable {
     private func signedIn(_ found: Account?, _ tokenDigest: [UInt8], _ changes: Int) throws -> Account {
         guard let account = found else { throw StoreError(.notSignedIn, "Unknown token. Sign in again.") }
         guard !account.isLocked else { throw Self.locked }
-        signedIn.insert(account, for: tokenDigest, unlessChangedSince: changes)
+        if isFresh() { signedIn.insert(account, for: tokenDigest, unlessChangedSince: changes) }
         return account
     }
 
-    /// The cached account of a token; nil when the token is not in the cache.
+    /// The cached account of a token; nil when the token is not in the cache, or the cache may be outdated.
     func knownAccount(token: some StringProtocol) -> Account? {
-        guard (1...128).contains(token.utf8.count) else { return nil }
+        guard (1...128).contains(token.utf8.count), isFresh() else { return nil }
         return signedIn.value(for: Self.digest(token))
     }
 
@@ -290,9 +302,11 @@ public struct Accounts: Sendable {
     /// - Throws: ``DatabaseError``.
     public func signOut(_ account: Account, deviceID: String?) async throws -> Int {
         let count = try await database.write { connection in
-            try connection.execute(
+            let count = try connection.execute(
                 "DELETE FROM device_tokens WHERE account_id = $1 AND (CAST($2 AS TEXT) IS NULL OR device_id = $2)",
                 [account.accountID.rawValue, deviceID])
+            if count > 0 { try connection.announce("accounts") }
+            return count
         }
         if count > 0 {
             signedIn.removeAll()
@@ -310,7 +324,8 @@ public struct Accounts: Sendable {
                 "Unknown storefront “\(storefront.prefix(16))”. Use an ISO 3166-1 alpha-3 code such as USA.")
         }
         let row = try await database.write { connection in
-            try connection.queryOne(
+            try connection.announce("accounts")
+            return try connection.queryOne(
                 """
                 UPDATE accounts SET
                     storefront = COALESCE(CAST($2 AS TEXT), storefront),
@@ -360,7 +375,9 @@ public struct Accounts: Sendable {
                 UPDATE accounts SET failed_sign_ins = failed_sign_ins + 1, locked = (locked OR failed_sign_ins + 1 >= $2)
                 WHERE account_id = $1 RETURNING failed_sign_ins
                 """, [account.accountID.rawValue, Self.wrongPasswordsUntilLocked])
-            return try row?.int64(0) ?? 0
+            let wrongPasswords = try row?.int64(0) ?? 0
+            if wrongPasswords == Self.wrongPasswordsUntilLocked { try connection.announce("accounts") }
+            return wrongPasswords
         }
         // The cached accounts hold the lock but not the count. Clearing the cache on each wrong password would make the
         // store look up every device again.

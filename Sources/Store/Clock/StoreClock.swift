@@ -1,6 +1,5 @@
 import Foundation
 import StoreWire
-import Synchronization
 
 /// The clock of one store.
 ///
@@ -18,19 +17,20 @@ public final class StoreClock: Sendable {
     /// The instants that the clock can be set to. The certificates are valid for the whole range.
     public static let range: ClosedRange<Int64> = 978_307_200_000...4_102_444_800_000  // 2001-01-01 to 2100-01-01
 
-    private let setting: Mutex<Setting>
+    /// The setting. In a store it follows the database.
+    let setting: DatabaseCopy<Setting>
     private let realTime: @Sendable () -> Date
 
     /// - Parameters:
     ///   - setting: the saved setting, or `.running(offset: 0)`.
     ///   - realTime: the machine's clock.
     public init(_ setting: Setting, realTime: @escaping @Sendable () -> Date) {
-        self.setting = Mutex(setting)
+        self.setting = DatabaseCopy(setting)
         self.realTime = realTime
     }
 
     /// The current setting.
-    public var current: Setting { setting.withLock { $0 } }
+    public var current: Setting { setting.value }
 
     /// The store's time in milliseconds since 1970.
     public var milliseconds: Int64 {
@@ -52,7 +52,7 @@ public final class StoreClock: Sendable {
             throw StoreError(.invalidRequest, "The clock can be set from 2001-01-01 to 2100-01-01.")
         }
         let real = realMilliseconds
-        setting.withLock {
+        setting.update {
             switch $0 {
             case .running: $0 = .running(offset: instant - real)
             case .frozen: $0 = .frozen(at: instant)
@@ -81,18 +81,18 @@ public final class StoreClock: Sendable {
     /// Freezes the clock at its current time.
     public func freeze() {
         let now = milliseconds
-        setting.withLock { $0 = .frozen(at: now) }
+        setting.update { $0 = .frozen(at: now) }
     }
 
     /// Resumes a frozen clock from its current time.
     public func resume() {
         let (now, real) = (milliseconds, realMilliseconds)
-        setting.withLock { $0 = .running(offset: now - real) }
+        setting.update { $0 = .running(offset: now - real) }
     }
 
     /// Sets the clock to real time, running.
-    public func reset() { setting.withLock { $0 = .running(offset: 0) } }
+    public func reset() { setting.update { $0 = .running(offset: 0) } }
 
-    /// Restores an earlier setting.
-    func restore(_ kept: Setting) { setting.withLock { $0 = kept } }
+    /// A clock with another setting over the same machine's clock.
+    func copy(_ setting: Setting) -> StoreClock { StoreClock(setting, realTime: realTime) }
 }

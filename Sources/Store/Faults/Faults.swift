@@ -1,7 +1,8 @@
+import Database
 import StoreWire
-import Synchronization
 
-/// Failures that the operator orders for the next requests, to test how clients handle them.
+/// Failures that the operator orders for the next requests, to test how clients handle them. They are in the store's
+/// database, so they hold after a restart and for all processes.
 public final class Faults: Sendable {
     /// The kind of request that fails.
     public enum Operation: String, Sendable, CaseIterable, Codable {
@@ -157,80 +158,107 @@ public final class Faults: Sendable {
     /// The number of hits that are kept.
     static let mostHits = 100
 
-    private struct State {
-        var faults: [Operation: Fault] = [:]
-        var counts: [Operation: Int] = [:]
-        /// The last hits, oldest first.
-        var hits: [Hit] = []
-    }
-
-    private let state = Mutex(State())
+    /// The operations for which a fault is ordered. A fault that another process's request used up stays here until a
+    /// request finds that it is.
+    private let operations: DatabaseCopy<Set<Operation>>
+    private let database: Database
     private let now: @Sendable () -> Int64
     private let changed: @Sendable () -> Void
 
-    /// Creates faults of which none is ordered.
-    /// - Parameters:
-    ///   - now: the store's time, in milliseconds since 1970.
-    ///   - changed: called when a fault was ordered, met or removed.
-    public init(now: @escaping @Sendable () -> Int64, changed: @escaping @Sendable () -> Void) {
+    private init(
+        _ database: Database, _ operations: Set<Operation>, _ now: @escaping @Sendable () -> Int64,
+        _ changed: @escaping @Sendable () -> Void
+    ) {
+        self.database = database
+        self.operations = DatabaseCopy(operations)
         self.now = now
         self.changed = changed
     }
 
-    /// Orders a fault. It replaces an earlier one for the same operation.
-    /// - Throws: ``StoreError`` `invalid_request` for a status or count that cannot be ordered.
-    public func order(_ fault: Fault) throws {
-        try fault.check()
-        state.withLock { state in
-            state.faults[fault.operation] = fault
-            state.counts[fault.operation] = 0
-        }
-        changed()
+    /// Reads the ordered faults from a database with ``StoreSchema``.
+    /// - Parameters:
+    ///   - now: the store's time, in milliseconds since 1970.
+    ///   - changed: called when a fault was ordered, met or removed.
+    /// - Throws: ``DatabaseError``.
+    public static func open(
+        _ database: Database, now: @escaping @Sendable () -> Int64, changed: @escaping @Sendable () -> Void
+    ) async throws -> Faults {
+        Faults(database, try await database.read { try FaultRows.operations($0) }, now, changed)
     }
 
-    /// Returns the fault for the current request and decrements its count; nil when none is ordered.
+    /// Orders a fault. It replaces an earlier one for the same operation.
+    /// - Throws: ``StoreError`` `invalid_request` for a status or count that cannot be ordered; ``DatabaseError``.
+    public func order(_ fault: Fault) async throws {
+        try fault.check()
+        try await write { try FaultRows.order(fault, $0) }
+    }
+
+    /// Returns the fault for the current request and decrements its count; nil when none is ordered. All processes of
+    /// the store count together.
     /// - Parameter account: the e-mail address of the account whose request it is, for the operator; evaluated only
     ///   when a fault is ordered.
-    public func next(_ operation: Operation, account: @autoclosure () -> String? = nil) -> Fault? {
+    /// - Throws: ``DatabaseError``.
+    public func next(_ operation: Operation, account: @autoclosure () -> String? = nil) async throws -> Fault? {
         guard isOrdered(operation) else { return nil }
         let (date, account) = (now(), account())
-        let met = state.withLock { state -> Fault? in
-            guard var fault = state.faults[operation] else { return nil }
-            fault.remaining -= 1
-            state.faults[operation] = fault.remaining > 0 ? fault : nil
-            state.counts[operation, default: 0] += 1
-            if state.hits.count >= Self.mostHits { state.hits.removeFirst() }
-            state.hits.append(Hit(fault: fault, date: date, account: account))
+        let met = try await database.write { connection -> Fault? in
+            guard let fault = try FaultRows.meet(operation, connection) else { return nil }
+            let hit = Hit(fault: fault, date: date, account: account)
+            try FaultRows.record(hit, keeping: Self.mostHits, connection)
             return fault
         }
+        // When reading fails, the next request finds again that the fault is used up.
+        if (met?.remaining ?? 0) == 0 { try? await reload() }
         if met != nil { changed() }
         return met
     }
 
-    /// Whether the next request of this kind will fail.
-    public func isOrdered(_ operation: Operation) -> Bool { state.withLock { $0.faults[operation] != nil } }
+    /// Whether the next request of this kind may fail.
+    public func isOrdered(_ operation: Operation) -> Bool { operations.value.contains(operation) }
 
     /// All ordered faults in the order of their operations' names.
+    /// - Throws: ``DatabaseError``.
     public var ordered: [Fault] {
-        state.withLock { $0.faults.values.sorted { $0.operation.rawValue < $1.operation.rawValue } }
+        get async throws { try await database.read { try FaultRows.ordered($0) } }
     }
 
-    /// How many requests have met the operation's fault since it was ordered.
-    public func count(_ operation: Operation) -> Int { state.withLock { $0.counts[operation] ?? 0 } }
+    /// How many requests have met each operation's fault since it was ordered. Operations without a fault are left out.
+    /// - Throws: ``DatabaseError``.
+    public var counts: [Operation: Int] {
+        get async throws { try await database.read { try FaultRows.counts($0) } }
+    }
 
     /// The last requests that met a fault, newest first.
-    public var hits: [Hit] { state.withLock { $0.hits.reversed() } }
+    /// - Throws: ``DatabaseError``.
+    public var hits: [Hit] {
+        get async throws { try await database.read { try FaultRows.hits($0) } }
+    }
 
     /// Cancels the fault of an operation. Returns false when none is ordered.
-    public func remove(_ operation: Operation) -> Bool {
-        let wasOrdered = state.withLock { $0.faults.removeValue(forKey: operation) != nil }
-        if wasOrdered { changed() }
-        return wasOrdered
+    /// - Throws: ``DatabaseError``.
+    public func remove(_ operation: Operation) async throws -> Bool {
+        try await write { try FaultRows.remove(operation, $0) }
     }
 
     /// Cancels all ordered faults.
-    public func clear() {
-        state.withLock { $0.faults = [:] }
+    /// - Throws: ``DatabaseError``.
+    public func clear() async throws {
+        try await write { try FaultRows.removeAll($0) }
+    }
+
+    /// Reads again for which operations faults are ordered, which another process may have changed.
+    /// - Throws: ``DatabaseError``.
+    func reload() async throws {
+        try await operations.reload(from: database) { try FaultRows.operations($0) }
+    }
+
+    @discardableResult
+    private func write<T: Sendable>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T {
+        let result = try await operations.write(to: database, load: { try FaultRows.operations($0) }) { connection in
+            try connection.announce("faults")
+            return try body(connection)
+        }
         changed()
+        return result
     }
 }

@@ -79,10 +79,16 @@ public struct Partners: Sendable {
     /// Removes a partner. Downloads that have begun end normally.
     /// - Throws: ``StoreError`` `not_found`; ``DatabaseError``.
     public func remove(_ name: String) async throws {
-        let count = try await database.write { try $0.execute("DELETE FROM partners WHERE name = $1", [name]) }
-        verified.removeAll()
+        let count = try await database.write { connection in
+            try connection.announce("partners")
+            return try connection.execute("DELETE FROM partners WHERE name = $1", [name])
+        }
+        forget()
         guard count == 1 else { throw StoreError(.notFound, "There is no partner with this name.") }
     }
+
+    /// Forgets the passwords that were right. Another process may have removed a partner.
+    func forget() { verified.removeAll() }
 
     /// Whether a name and a password were right within the last minutes.
     public func remembers(_ name: String, _ password: String) -> Bool {

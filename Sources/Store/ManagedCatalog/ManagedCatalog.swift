@@ -25,8 +25,11 @@ public final class ManagedCatalog: Sendable {
     private let files: [CatalogFile]
     private let didRegister: @Sendable () throws -> Void
     private let state = Mutex(State())
-    /// Makes one change at a time, so that the catalogs follow the database in its order.
+    /// Makes one change at a time. A change also waits until other processes have heard of it.
     private let changes = SerialTasks()
+    /// Reads and takes in one part of the database at a time, so that an older part never replaces a newer one. Waits
+    /// for the database alone.
+    private let loads = SerialTasks()
 
     private init(
         _ database: Database, _ production: Store, _ library: ContentLibrary?, _ registry: AppRegistry,
@@ -67,6 +70,20 @@ public final class ManagedCatalog: Sendable {
             state.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
             state.checklist = checklist
             try publish(state)
+        }
+    }
+
+    /// Reads again what another process may have changed.
+    /// - Parameter bundleID: the app; nil for all apps and the checklist.
+    /// - Throws: ``CatalogError`` when a file describes the app; ``DatabaseError``.
+    func reload(_ bundleID: BundleID?) async throws {
+        guard let bundleID else { return try await loads.run { [self] in try await load() } }
+        try await loads.run { [self] in
+            let app = try await database.read { try Self.whole(bundleID, $0) }
+            try state.withLock { state in
+                state.apps[bundleID] = app
+                try publish(state)
+            }
         }
     }
 
@@ -152,8 +169,9 @@ public final class ManagedCatalog: Sendable {
                 guard try ManagedRows.insert(app, connection) else { throw Self.registered(frame.bundleID) }
                 try ManagedRows.record(
                     [Self.appChange("register", nil, app, at: now, by: author)], of: app.bundleID, connection)
+                try Self.announce(app.bundleID, connection)
             }
-            try take(app)
+            try await reload(app.bundleID)
             try didRegister()
             return app
         }
@@ -168,7 +186,7 @@ public final class ManagedCatalog: Sendable {
         _ bundleID: BundleID, revision: Int64, sellsInAppPurchases: Bool?, review: ManagedReview?, keys: JSONValue?,
         by author: String
     ) async throws -> ManagedApp {
-        try await changeFrame(bundleID, revision, "change", by: author) { app in
+        try await changeFrame(bundleID, revision, "change", by: author) { app, _ in
             if let sellsInAppPurchases { app.sellsInAppPurchases = sellsInAppPurchases }
             if let review { app.review = review }
             guard let keys else { return }
@@ -186,7 +204,7 @@ public final class ManagedCatalog: Sendable {
         _ groupID: SubscriptionGroupID, of bundleID: BundleID, revision: Int64, name: String, localizations: JSONValue?,
         by author: String
     ) async throws -> ManagedApp {
-        try await changeFrame(bundleID, revision, "group", by: author) { app in
+        try await changeFrame(bundleID, revision, "group", by: author) { app, _ in
             var value: [String: JSONValue] = ["id": .string(groupID.rawValue), "name": .string(name)]
             value["localizations"] = localizations
             var group = try ManagedDocument.group(.object(value))
@@ -209,11 +227,12 @@ public final class ManagedCatalog: Sendable {
     public func deleteGroup(
         _ groupID: SubscriptionGroupID, of bundleID: BundleID, revision: Int64, by author: String
     ) async throws -> ManagedApp {
-        try await changeFrame(bundleID, revision, "group", by: author) { [self] app in
+        try await changeFrame(bundleID, revision, "group", by: author) { app, connection in
             guard app.frame.group(groupID) != nil else {
                 throw StoreError(.invalidRequest, "\(bundleID) has no group \(groupID.rawValue.prefix(255)).")
             }
-            if let user = try self.app(bundleID).products.first(where: { $0.base.subscription?.groupID == groupID }) {
+            let products = try ManagedRows.products(of: bundleID, nil, connection)
+            if let user = products.first(where: { $0.base.subscription?.groupID == groupID }) {
                 throw StoreError(
                     .wrongState, "The group \(groupID) has the product \(user.productID). Delete its products first.")
             }
@@ -223,27 +242,26 @@ public final class ManagedCatalog: Sendable {
 
     private func changeFrame(
         _ bundleID: BundleID, _ revision: Int64, _ kind: String, by author: String,
-        _ change: @escaping @Sendable (inout ManagedApp) throws -> Void
+        _ change: @escaping @Sendable (inout ManagedApp, Connection) throws -> Void
     ) async throws -> ManagedApp {
         try Self.check(author)
         let now = now
         return try await changes.run { [self] in
-            let known = try app(bundleID)
-            var changed = try await database.write { connection in
+            let products = try app(bundleID).products
+            try await database.write { connection in
                 guard let before = try ManagedRows.app(bundleID, connection) else { throw Self.unknown(bundleID) }
+                var known = before
+                known.products = products
                 guard before.revision == revision else { throw StaleRevision(app: known, owner: known) }
                 var after = before
-                try change(&after)
-                guard after != before else { return before }
+                try change(&after, connection)
+                guard after != before else { return }
                 guard try ManagedRows.update(after, connection) else { throw StaleRevision(app: known, owner: known) }
-                after.revision += 1
                 try ManagedRows.record(
                     [Self.appChange(kind, before, after, at: now, by: author)], of: bundleID, connection)
-                return after
+                try Self.announce(bundleID, connection)
             }
-            changed.products = known.products
-            try take(changed)
-            return changed
+            return try await refresh([], of: bundleID)
         }
     }
 
@@ -257,21 +275,17 @@ public final class ManagedCatalog: Sendable {
         try Self.check(author)
         let now = now
         return try await changes.run { [self] in
-            let checklist = try await database.write { connection in
+            try await database.write { connection in
                 var items = try ManagedRows.checklist(connection)
-                guard let index = items.firstIndex(where: { $0.name == name }) else { return items }
+                guard let index = items.firstIndex(where: { $0.name == name }) else { return }
                 if let isRequired { items[index].isRequired = isRequired }
                 if let isDone, isDone != (items[index].done != nil) {
                     items[index].done = isDone ? .init(date: now, author: author) : nil
                 }
                 try ManagedRows.save(items[index], connection)
-                return items
+                try Self.announce(nil, connection)
             }
-            try state.withLock { state in
-                state.checklist = checklist
-                try publish(state)
-            }
-            return checklist
+            return try await refreshChecklist()
         }
     }
 
@@ -295,6 +309,7 @@ public final class ManagedCatalog: Sendable {
             try await database.write { connection in
                 guard let frame = try ManagedRows.app(bundleID, connection) else { throw Self.unknown(bundleID) }
                 try change(connection, frame)
+                try Self.announce(bundleID, connection)
             }
             return try await refresh(productIDs, of: bundleID)
         }
@@ -306,27 +321,48 @@ public final class ManagedCatalog: Sendable {
     ) async throws -> (app: ManagedApp, result: T) {
         try await changes.run { [self] in
             try await registry.register([bundleID], at: now)
-            let result = try await database.write(change)
-            guard let app = try await database.read({ try Self.whole(bundleID, $0) }) else {
-                throw Self.unknown(bundleID)
+            let result = try await database.write { connection -> T in
+                let result = try change(connection)
+                try Self.announce(bundleID, connection)
+                return result
             }
-            try take(app)
+            try await reload(bundleID)
             try didRegister()
-            return (app, result)
+            return (try app(bundleID), result)
         }
     }
 
-    /// Reads changed products again.
+    /// Tells the other processes that a change is about an app, or about the checklist for nil.
+    private static func announce(_ bundleID: BundleID?, _ connection: Connection) throws {
+        try connection.announce("managed", bundleID?.rawValue ?? "")
+    }
+
+    /// Reads an app without its products and the changed products again.
     private func refresh(_ productIDs: [ProductID], of bundleID: BundleID) async throws -> ManagedApp {
-        let known = try app(bundleID)
-        let read = try await database.read { connection in
-            try productIDs.flatMap { try ManagedRows.products(of: bundleID, $0, connection) }
+        try await loads.run { [self] in
+            let (frame, read) = try await database.read { connection -> (ManagedApp?, [ManagedProduct]) in
+                let products = try productIDs.flatMap { try ManagedRows.products(of: bundleID, $0, connection) }
+                return (try ManagedRows.app(bundleID, connection), products)
+            }
+            guard var new = frame else { throw Self.unknown(bundleID) }
+            new.products = try app(bundleID).products
+            new.products.removeAll { product in productIDs.contains { $0 == product.productID } }
+            new.products = (new.products + read).sorted { $0.place < $1.place }
+            try take(new)
+            return new
         }
-        var app = known
-        app.products.removeAll { product in productIDs.contains { $0 == product.productID } }
-        app.products = (app.products + read).sorted { $0.place < $1.place }
-        try take(app)
-        return app
+    }
+
+    /// Reads the checklist again.
+    private func refreshChecklist() async throws -> [ManagedChecklistItem] {
+        try await loads.run { [self] in
+            let checklist = try await database.read { try ManagedRows.checklist($0) }
+            try state.withLock { state in
+                state.checklist = checklist
+                try publish(state)
+            }
+            return checklist
+        }
     }
 
     private func take(_ app: ManagedApp) throws {
@@ -338,7 +374,7 @@ public final class ManagedCatalog: Sendable {
 
     /// Reads the hosted content's states again.
     private func contentDidChange() async throws {
-        try await changes.run { [self] in
+        try await loads.run { [self] in
             for app in apps {
                 let hosted = try await database.read { connection in
                     try HostedProduct.all(bundleID: app.bundleID, productID: nil, connection).filter(\.isHosted)

@@ -1,7 +1,6 @@
 import Database
 import Foundation
 import StoreWire
-import Synchronization
 
 /// A rule by which the sandbox's processor declines payments. Every condition that is set must match; a rule without
 /// conditions declines everything.
@@ -38,13 +37,14 @@ public struct DeclineRule: Sendable, Equatable, Codable {
 /// effect: the ledger already keeps the answer to each key.
 public final class SandboxPaymentProcessor: PaymentProcessor {
     private let database: Database
-    private let rules: Mutex<[DeclineRule]>
+    /// The rules in the order of their names. Their counts can be older than those of the database.
+    private let rules: DatabaseCopy<[DeclineRule]>
     /// Called when the rules or their counts have changed.
     private let changed: @Sendable () -> Void
 
     private init(database: Database, rules: [DeclineRule], changed: @escaping @Sendable () -> Void) {
         self.database = database
-        self.rules = Mutex(rules)
+        self.rules = DatabaseCopy(rules)
         self.changed = changed
     }
 
@@ -54,39 +54,35 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     public static func open(
         _ database: Database, changed: @escaping @Sendable () -> Void = {}
     ) async throws -> SandboxPaymentProcessor {
-        let rules = try await database.read { connection in
-            try connection.query(
-                "SELECT rule_id, account_id, product_id, minimum_amount, remaining FROM payment_rules ORDER BY rule_id",
-                []
-            ).map { row in
-                DeclineRule(
-                    ruleID: try row.string(0), accountID: try row.optionalString(1).map { AccountID($0) },
-                    productID: try row.optionalString(2).map { ProductID($0) }, minimumAmount: try row.optionalInt64(3),
-                    remaining: try row.optionalInt64(4).map(Int.init))
-            }
-        }
-        return SandboxPaymentProcessor(database: database, rules: rules, changed: changed)
+        SandboxPaymentProcessor(
+            database: database, rules: try await database.read { try load($0) }, changed: changed)
     }
 
-    /// Declines when a rule matches, else approves.
+    /// Declines when a rule matches, else approves. The first rule in the order of the names decides.
     /// - Throws: ``DatabaseError`` when the rule's remaining count cannot be saved.
     public func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision {
-        let declining: DeclineRule? = rules.withLock { rules in
-            guard let index = rules.firstIndex(where: { $0.matches(payment) }) else { return nil }
-            if let remaining = rules[index].remaining {
-                rules[index].remaining = remaining - 1
-                if remaining <= 1 { return rules.remove(at: index) }
-            }
-            return rules[index]
-        }
-        guard let declining else {
-            return .approved(reference: Self.reference(payment.idempotencyKey))
-        }
-        if let remaining = declining.remaining {
-            try await keep(declining.ruleID, remaining: remaining)
-            changed()
-        }
+        let approval = PaymentDecision.approved(reference: Self.reference(payment.idempotencyKey))
+        guard let rule = rules.value.first(where: { $0.matches(payment) }) else { return approval }
+        if rule.remaining != nil, try await !isStillDeclined(payment) { return approval }
         return .declined(message: "Your payment method was declined.")
+    }
+
+    /// Counts a payment that the first matching rule of the database declines.
+    /// - Returns: false when no rule declines the payment any more: other payments have used it up.
+    private func isStillDeclined(_ payment: PaymentAuthorization) async throws -> Bool {
+        let isDeclined = try await rules.write(to: database, load: Self.load) { connection in
+            guard let rule = try Self.load(connection).first(where: { $0.matches(payment) }) else { return false }
+            guard let remaining = rule.remaining else { return true }
+            if remaining > 1 {
+                try connection.execute(
+                    "UPDATE payment_rules SET remaining = $2 WHERE rule_id = $1", [rule.ruleID, remaining - 1])
+            } else {
+                try connection.execute("DELETE FROM payment_rules WHERE rule_id = $1", [rule.ruleID])
+            }
+            return true
+        }
+        if isDeclined { changed() }
+        return isDeclined
     }
 
     /// The processor's identifier of an authorization.
@@ -99,7 +95,10 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     public func refund(_ refund: PaymentRefund) async throws {}
 
     /// All rules in the order of their names.
-    public var declineRules: [DeclineRule] { rules.withLock { $0.sorted { $0.ruleID < $1.ruleID } } }
+    /// - Throws: ``DatabaseError``.
+    public var declineRules: [DeclineRule] {
+        get async throws { try await database.read { try Self.load($0) } }
+    }
 
     /// Adds a rule, or replaces the rule of the same name.
     /// - Throws: ``StoreError`` `invalid_request` when the name, count or amount is invalid; ``DatabaseError``.
@@ -109,7 +108,7 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
             throw StoreError(
                 .invalidRequest, "A rule needs a name. Its count must be positive and its amount must not be negative.")
         }
-        try await database.write { connection in
+        try await write { connection in
             try connection.execute(
                 """
                 INSERT INTO payment_rules (rule_id, account_id, product_id, minimum_amount, remaining)
@@ -119,45 +118,48 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
                 """,
                 [rule.ruleID, rule.accountID?.rawValue, rule.productID?.rawValue, rule.minimumAmount, rule.remaining])
         }
-        rules.withLock { rules in
-            rules.removeAll { $0.ruleID == rule.ruleID }
-            rules.append(rule)
-        }
-        changed()
     }
 
     /// Whether the processor currently has no rules.
-    var approvesEverything: Bool { rules.withLock { $0.isEmpty } }
+    var approvesEverything: Bool { rules.value.isEmpty }
 
     /// Removes all rules.
     /// - Throws: ``DatabaseError``.
     public func removeRules() async throws {
-        try await database.write { try $0.execute("DELETE FROM payment_rules", []) }
-        rules.withLock { $0.removeAll() }
-        changed()
+        try await write { try $0.execute("DELETE FROM payment_rules") }
     }
 
     /// Removes a rule.
     /// - Returns: false when there is no rule of this name.
     /// - Throws: ``DatabaseError``.
     public func removeRule(_ ruleID: String) async throws -> Bool {
-        let removed = try await database.write {
-            try $0.execute("DELETE FROM payment_rules WHERE rule_id = $1", [ruleID])
-        }
-        rules.withLock { rules in rules.removeAll { $0.ruleID == ruleID } }
-        changed()
-        return removed > 0
+        try await write { try $0.execute("DELETE FROM payment_rules WHERE rule_id = $1", [ruleID]) } > 0
     }
 
-    private func keep(_ ruleID: String, remaining: Int) async throws {
-        try await database.write { connection in
-            if remaining > 0 {
-                try connection.execute(
-                    "UPDATE payment_rules SET remaining = $2 WHERE rule_id = $1 AND remaining > $2",
-                    [ruleID, remaining])
-            } else {
-                try connection.execute("DELETE FROM payment_rules WHERE rule_id = $1", [ruleID])
-            }
+    /// Reads the rules again, which another process may have changed.
+    /// - Throws: ``DatabaseError``.
+    func reload() async throws { try await rules.reload(from: database, Self.load) }
+
+    /// Changes the rules and announces it.
+    /// - Returns: the number of rules that the statement changed.
+    @discardableResult
+    private func write(_ statement: @escaping @Sendable (Connection) throws -> Int) async throws -> Int {
+        let count = try await rules.write(to: database, load: Self.load) { connection in
+            try connection.announce("rules")
+            return try statement(connection)
+        }
+        changed()
+        return count
+    }
+
+    @Sendable private static func load(_ connection: Connection) throws -> [DeclineRule] {
+        try connection.query(
+            "SELECT rule_id, account_id, product_id, minimum_amount, remaining FROM payment_rules ORDER BY rule_id"
+        ).map { row in
+            DeclineRule(
+                ruleID: try row.string(0), accountID: try row.optionalString(1).map { AccountID($0) },
+                productID: try row.optionalString(2).map { ProductID($0) }, minimumAmount: try row.optionalInt64(3),
+                remaining: try row.optionalInt64(4).map(Int.init))
         }
     }
 }

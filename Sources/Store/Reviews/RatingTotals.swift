@@ -1,7 +1,8 @@
 import Synchronization
 
 /// The ratings of all items in all storefronts, counted in memory. They are loaded when the store starts, and follow
-/// each committed change of a review. Hidden reviews do not count.
+/// each committed change of a review. When several processes write reviews, an item's ratings are counted again after
+/// each change. Hidden reviews do not count.
 public final class RatingTotals: Sendable {
     /// The ratings of an item in a storefront, by the version that was rated. The numbers are for one to five stars.
     typealias Histograms = [String?: [Int]]
@@ -39,6 +40,16 @@ public final class RatingTotals: Sendable {
 
     /// Replaces all counts with those of the database.
     func replace(with new: [Place: Histograms]) { totals.withLock { $0 = new } }
+
+    /// Replaces an item's counts with those of the database.
+    func replace(_ item: Int64, with new: [Place: Histograms]) {
+        totals.withLock { totals in
+            for storefront in Storefront.all {
+                let place = Place(item: item, storefront: storefront.countryCode)
+                totals[place] = new[place]
+            }
+        }
+    }
 
     /// Follows a committed change of one review.
     func follow(from before: Review?, to after: Review?) {

@@ -96,14 +96,19 @@ enum ReviewRows {
         try connection.execute("DELETE FROM reviews WHERE review_id = $1", [id.uuidString])
     }
 
-    /// The counts of all ratings that are not hidden.
-    static func totals(_ connection: Connection) throws -> [RatingTotals.Place: RatingTotals.Histograms] {
+    /// The counts of the ratings that are not hidden.
+    /// - Parameter item: the number of the only item to count; nil for all items.
+    static func totals(
+        of item: Int64? = nil, _ connection: Connection
+    ) throws -> [RatingTotals.Place: RatingTotals.Histograms] {
         var totals: [RatingTotals.Place: RatingTotals.Histograms] = [:]
+        let arguments: [any SQLConvertible] = item.map { [$0] } ?? []
         for row in try connection.query(
             """
-            SELECT item_number, storefront, version, stars, COUNT(*) FROM reviews WHERE hidden_at IS NULL
+            SELECT item_number, storefront, version, stars, COUNT(*) FROM reviews
+            WHERE hidden_at IS NULL \(item == nil ? "" : "AND item_number = $1")
             GROUP BY item_number, storefront, version, stars
-            """)
+            """, arguments)
         {
             let place = RatingTotals.Place(item: try row.int64(0), storefront: try row.string(1))
             let version = try row.optionalString(2)

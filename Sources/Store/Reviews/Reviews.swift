@@ -14,30 +14,39 @@ public final class Reviews: Sendable {
     private let database: Database
     private let items: CurrentItemIndex
     private let now: @Sendable (StoreEnvironment) -> Int64
+    /// Whether other processes write reviews too. The ratings of an item are then counted again after each change.
+    private let isShared: Bool
     /// Runs the changes one at a time, so that ``ratings`` follows them in the order of their commits.
     private let changes = SerialTasks()
+    /// Runs the counts one at a time, so that an older one never replaces a newer one.
+    private let counts = SerialTasks()
     /// Whether a commit's outcome is unknown, so that ``ratings`` may differ from the database.
     private let isUncertain = Mutex(false)
 
     private init(
-        database: Database, items: CurrentItemIndex, ratings: RatingTotals,
+        database: Database, items: CurrentItemIndex, ratings: RatingTotals, isShared: Bool,
         now: @escaping @Sendable (StoreEnvironment) -> Int64
     ) {
         self.database = database
+        self.isShared = isShared
         self.items = items
         self.ratings = ratings
         self.now = now
     }
 
     /// Opens the service and counts the ratings.
-    /// - Parameter now: an environment's time in milliseconds since 1970.
+    /// - Parameters:
+    ///   - isShared: whether other processes write reviews too and announce it.
+    ///   - now: an environment's time in milliseconds since 1970.
     /// - Throws: ``DatabaseError``.
     public static func open(
-        _ databases: StoreDatabases, items: CurrentItemIndex, now: @escaping @Sendable (StoreEnvironment) -> Int64
+        _ databases: StoreDatabases, items: CurrentItemIndex, isShared: Bool = false,
+        now: @escaping @Sendable (StoreEnvironment) -> Int64
     ) async throws -> Reviews {
         let database = databases.apps
         let totals = try await database.read { try ReviewRows.totals($0) }
-        return Reviews(database: database, items: items, ratings: RatingTotals(totals), now: now)
+        return Reviews(
+            database: database, items: items, ratings: RatingTotals(totals), isShared: isShared, now: now)
     }
 
     // MARK: The customer
@@ -236,7 +245,8 @@ public final class Reviews: Sendable {
     private func change(
         _ body: @escaping @Sendable (Connection) throws -> (before: Review?, after: Review?)
     ) async throws -> Review? {
-        try await changes.run { [self] in
+        guard !isShared else { return try await changeShared(body) }
+        return try await changes.run { [self] in
             do {
                 if isUncertain.withLock({ $0 }) { try await recount() }
                 let change = try await database.write(body)
@@ -251,9 +261,31 @@ public final class Reviews: Sendable {
         }
     }
 
-    private func recount() async throws {
-        ratings.replace(with: try await database.read { try ReviewRows.totals($0) })
-        isUncertain.withLock { $0 = false }
+    /// Commits a change of one review, announces it, and counts the ratings of its item.
+    private func changeShared(
+        _ body: @escaping @Sendable (Connection) throws -> (before: Review?, after: Review?)
+    ) async throws -> Review? {
+        let change = try await database.write { connection -> (before: Review?, after: Review?) in
+            let change = try body(connection)
+            if change.before != change.after, let item = (change.after ?? change.before)?.item {
+                try connection.announce("reviews", String(item))
+            }
+            return change
+        }
+        // The process also hears its own announcement, so a failure here is not the last attempt.
+        if change.before != change.after, let item = (change.after ?? change.before)?.item { try? await recount(item) }
+        return change.after
+    }
+
+    /// Counts the ratings of an item again, which another process may have changed.
+    /// - Parameter item: the item's number; nil for all items.
+    /// - Throws: ``DatabaseError``.
+    func recount(_ item: Int64? = nil) async throws {
+        try await counts.run { [self] in
+            let totals = try await database.read { try ReviewRows.totals(of: item, $0) }
+            if let item { ratings.replace(item, with: totals) } else { ratings.replace(with: totals) }
+        }
+        if item == nil { isUncertain.withLock { $0 = false } }
     }
 
     private static func existing(_ id: UUID, _ connection: Connection) throws -> Review {

@@ -144,6 +144,8 @@ public enum StoreSchema {
         notificationSamples,
         agreedOffers,
         originalVersions,
+        faults,
+        rateWindows,
     ]
 }
 

@@ -1,6 +1,5 @@
 import Database
 import StoreWire
-import Synchronization
 
 /// The requests to the App Store Server API that Apple limits, each endpoint by itself. The raw values are those of the
 /// database and of the control port.
@@ -46,34 +45,23 @@ public enum RateClass: String, Sendable, CaseIterable {
 }
 
 /// The rate limits of the App Store Server API of one environment: the operator's rule for each app, and how many
-/// requests each app has made. Without a rule, nothing is limited.
+/// requests each app has made. Both are in the database. Without a rule, nothing is limited or counted.
 ///
 /// An app's hour begins with its first request of a class, and ends the same for all requests of the hour. A token
 /// bucket would admit up to twice the number in an hour, and would say to try again after a moment.
 public final class APIRateLimits: Sendable {
     /// The most requests in an hour that a rule can allow.
     public static let most: Int64 = 1_000_000_000
-    /// The time in which requests are counted, in seconds.
-    static let hour: Double = 3_600
-
-    private struct Window {
-        /// The time of the first request, in seconds since 1970.
-        var start: Double
-        var count: Int64 = 0
-    }
-
-    private struct Rule {
-        var limits: [RateClass: Int64]
-        var windows: [RateClass: Window] = [:]
-    }
+    /// The time in which requests are counted, in milliseconds.
+    static let hour: Int64 = 3_600_000
 
     private let database: Database
-    /// The apps that have a rule. The counters are bounded by them.
-    private let rules: Mutex<[BundleID: Rule]>
+    /// The requests in an hour that each app with a rule may make, by class.
+    private let rules: DatabaseCopy<[BundleID: [RateClass: Int64]]>
 
     private init(_ database: Database, _ limits: [BundleID: [RateClass: Int64]]) {
         self.database = database
-        rules = Mutex(limits.mapValues { Rule(limits: $0) })
+        rules = DatabaseCopy(limits)
     }
 
     /// Reads the rules from the database.
@@ -83,12 +71,12 @@ public final class APIRateLimits: Sendable {
     }
 
     /// The requests in an hour that each app with a rule may make, by class. A class that is missing is not limited.
-    var all: [BundleID: [RateClass: Int64]] { rules.withLock { $0.mapValues(\.limits) } }
+    var all: [BundleID: [RateClass: Int64]] { rules.value }
 
     /// Sets the numbers of some classes. The app's counters begin anew.
     /// - Throws: ``DatabaseError``.
     func set(_ limits: [RateClass: Int64], of bundleID: BundleID) async throws {
-        let kept = try await database.write { connection in
+        try await rules.write(to: database, load: Self.load) { connection in
             for rateClass in RateClass.allCases {
                 guard let limit = limits[rateClass] else { continue }
                 try connection.execute(
@@ -97,36 +85,58 @@ public final class APIRateLimits: Sendable {
                     ON CONFLICT (bundle_id, rate_class) DO UPDATE SET per_hour = excluded.per_hour
                     """, [bundleID.rawValue, rateClass.rawValue, limit])
             }
-            return try Self.load(connection)[bundleID] ?? [:]
+            try Self.forgetRequests(of: bundleID, connection)
         }
-        rules.withLock { $0[bundleID] = Rule(limits: kept) }
     }
 
     /// Removes an app's rule.
     /// - Throws: ``DatabaseError``.
     func remove(of bundleID: BundleID) async throws {
-        try await database.write { connection in
+        try await rules.write(to: database, load: Self.load) { connection in
             try connection.execute("DELETE FROM rate_limits WHERE bundle_id = $1", [bundleID.rawValue])
+            try Self.forgetRequests(of: bundleID, connection)
         }
-        rules.withLock { $0[bundleID] = nil }
     }
 
-    /// Counts a request.
+    /// Reads the rules again, which another process may have changed.
+    /// - Throws: ``DatabaseError``.
+    func reload() async throws { try await rules.reload(from: database, Self.load) }
+
+    /// Counts a request. All processes of the store count together.
     /// - Parameter now: the machine's time, in seconds since 1970. A clock that was set back begins a new hour.
     /// - Returns: nil when the app may make the request; otherwise the end of its hour, in seconds since 1970.
-    func take(_ rateClass: RateClass, of bundleID: BundleID, at now: Double) -> Double? {
-        rules.withLock { rules in
-            guard let rule = rules[bundleID], let limit = rule.limits[rateClass] else { return nil }
-            var window = rule.windows[rateClass] ?? Window(start: now)
-            if now < window.start || now >= window.start + Self.hour { window = Window(start: now) }
-            guard window.count < limit else { return window.start + Self.hour }
-            window.count += 1
-            rules[bundleID]?.windows[rateClass] = window
+    /// - Throws: ``DatabaseError``.
+    func take(_ rateClass: RateClass, of bundleID: BundleID, at now: Double) async throws -> Double? {
+        guard let limit = rules.value[bundleID]?[rateClass] else { return nil }
+        let now = Int64((now * 1_000).rounded(.down))
+        let end = try await database.write { connection -> Int64? in
+            let names: [any SQLConvertible] = [bundleID.rawValue, rateClass.rawValue]
+            var (start, count) = (now, Int64(0))
+            if let row = try connection.queryOne(
+                "SELECT started_at, requests FROM rate_windows WHERE bundle_id = $1 AND rate_class = $2", names)
+            {
+                let known = try row.int64(0)
+                if known <= now, now < known + Self.hour { (start, count) = (known, try row.int64(1)) }
+            }
+            guard count < limit else { return start + Self.hour }
+            let values: [any SQLConvertible] = [start, count + 1]
+            try connection.execute(
+                """
+                INSERT INTO rate_windows (bundle_id, rate_class, started_at, requests) VALUES ($1, $2, $3, $4)
+                ON CONFLICT (bundle_id, rate_class) DO UPDATE SET started_at = excluded.started_at,
+                    requests = excluded.requests
+                """, names + values)
             return nil
         }
+        return end.map { Double($0) / 1_000 }
     }
 
-    private static func load(_ connection: Connection) throws -> [BundleID: [RateClass: Int64]] {
+    private static func forgetRequests(of bundleID: BundleID, _ connection: Connection) throws {
+        try connection.execute("DELETE FROM rate_windows WHERE bundle_id = $1", [bundleID.rawValue])
+        try connection.announce("limits")
+    }
+
+    @Sendable private static func load(_ connection: Connection) throws -> [BundleID: [RateClass: Int64]] {
         var limits: [BundleID: [RateClass: Int64]] = [:]
         for row in try connection.query("SELECT bundle_id, rate_class, per_hour FROM rate_limits") {
             guard let rateClass = RateClass(rawValue: try row.string(1)) else {

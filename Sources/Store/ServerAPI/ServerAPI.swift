@@ -40,8 +40,9 @@ public struct ServerAPI: Sendable {
     }
 
     /// The failure that the operator ordered for this request; nil for none.
-    public func orderedFailure() -> APIError? {
-        store.faults.next(.serverAPI).map { $0.status == 429 ? .rateLimitExceeded : .unknown }
+    /// - Throws: ``DatabaseError``.
+    public func orderedFailure() async throws -> APIError? {
+        try await store.faults.next(.serverAPI).map { $0.status == 429 ? .rateLimitExceeded : .unknown }
     }
 
     /// When a caller whose rate is too high may try again: Apple's `Retry-After`, in milliseconds since 1970 by the
@@ -52,9 +53,11 @@ public struct ServerAPI: Sendable {
     /// - Parameter rateClass: the class of the request; nil for one that Apple does not limit.
     /// - Returns: nil when the app may make the request; otherwise when its hour is over: Apple's `Retry-After`, in
     ///   milliseconds since 1970 by the machine's clock.
-    public func retryDate(counting rateClass: RateClass?, of bundleID: BundleID) -> Int64? {
+    /// - Throws: ``DatabaseError``.
+    public func retryDate(counting rateClass: RateClass?, of bundleID: BundleID) async throws -> Int64? {
         guard let rateClass,
-            let date = store.rateLimits.take(rateClass, of: bundleID, at: realTime().timeIntervalSince1970)
+            let date = try await store.rateLimits.take(
+                rateClass, of: bundleID, at: realTime().timeIntervalSince1970)
         else { return nil }
         return Int64((date * 1_000).rounded(.up))
     }

@@ -18,23 +18,35 @@ extension Store {
     public enum ImmediateVerification: Sendable {
         /// The answer to the request.
         case answer(VerifyReceiptResponse)
-        /// ``verify(_:)`` has to build a certificate chain or query the ledger.
+        /// ``verify(_:)`` has to build a certificate chain, query the ledger or count a fault.
         case later(PendingVerification)
     }
 
     /// A request that could not be answered at once, with the results so far.
     public struct PendingVerification: Sendable {
-        fileprivate let request: VerifyReceiptRequest
-        /// The verified receipt, if only the ledger's data is missing.
-        fileprivate var subscriber: AppReceipt?
-        /// The answer to an earlier request with the same receipt.
-        fileprivate var kept: KeptAnswer?
+        fileprivate enum Work: Sendable {
+            /// A fault may be ordered for the request with this body.
+            case meetFault([UInt8])
+            case answer(VerifyReceiptRequest)
+            /// Only the ledger's data for the verified receipt is missing.
+            case subscriber(AppReceipt, VerifyReceiptRequest)
+            /// An earlier request with the same receipt has an answer.
+            case kept(KeptAnswer, VerifyReceiptRequest)
+        }
+
+        fileprivate let work: Work
     }
 
-    /// Answers a request without waiting, unless a certificate chain must be built or the ledger queried. Most requests
-    /// can be answered this way.
+    /// Answers a request without waiting, unless a certificate chain must be built, the ledger queried or a fault
+    /// counted. Most requests can be answered this way.
     public func verifyAtOnce(_ body: Span<UInt8>) -> ImmediateVerification {
-        if let fault = faults.next(.verifyReceipt) { return .answer(failure(.ordered(fault.status))) }
+        if faults.isOrdered(.verifyReceipt) {
+            return .later(PendingVerification(work: .meetFault(body.withUnsafeBufferPointer { Array($0) })))
+        }
+        return verifyWithoutFault(body)
+    }
+
+    private func verifyWithoutFault(_ body: Span<UInt8>) -> ImmediateVerification {
         let request: VerifyReceiptRequest
         do {
             request = try VerifyReceiptRequest(body: body)
@@ -43,14 +55,14 @@ extension Store {
         }
         if let kept = keptAnswers.answer(to: request) {
             return secretRefusal(request, bundleID: kept.app.bundleID, isRequired: true).map { .answer($0) }
-                ?? .later(PendingVerification(request: request, kept: kept))
+                ?? .later(PendingVerification(work: .kept(kept, request)))
         }
         guard ReceiptKind.detect(request.receiptData) == .app,
             let verification = verifier.verifyIfChainIsKnown(request.receiptData, expecting: ReceiptExpectation())
-        else { return .later(PendingVerification(request: request)) }
+        else { return .later(PendingVerification(work: .answer(request))) }
         switch judge(verification, request) {
         case .answer(let response): return .answer(response)
-        case .subscriber(let receipt): return .later(PendingVerification(request: request, subscriber: receipt))
+        case .subscriber(let receipt): return .later(PendingVerification(work: .subscriber(receipt, request)))
         }
     }
 
@@ -65,10 +77,21 @@ extension Store {
 
     /// Answers a request that ``verifyAtOnce(_:)`` could not answer.
     public func verify(_ pending: PendingVerification) async -> VerifyReceiptResponse {
-        let request = pending.request
         do {
-            if let kept = pending.kept, let response = try await answer(kept) { return response }
-            if let receipt = pending.subscriber { return try await answer(receipt, request) }
+            let request: VerifyReceiptRequest
+            switch pending.work {
+            case .meetFault(let body):
+                if let fault = try await faults.next(.verifyReceipt) { return failure(.ordered(fault.status)) }
+                switch verifyWithoutFault(body.span) {
+                case .answer(let response): return response
+                case .later(let rest): return await verify(rest)
+                }
+            case .subscriber(let receipt, let request): return try await answer(receipt, request)
+            case .kept(let kept, let known):
+                if let response = try await answer(kept) { return response }
+                request = known
+            case .answer(let known): request = known
+            }
             switch ReceiptKind.detect(request.receiptData) {
             case .app: return try await verifyAppReceipt(request)
             case .transaction: return try await verifyTransactionReceipt(request)

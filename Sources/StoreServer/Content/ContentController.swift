@@ -19,7 +19,7 @@ struct ContentController: Sendable {
     }
 
     @Sendable private func download(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        let fault = request.method == .get ? store.faults.next(.download) : nil
+        let fault = try await request.method == .get ? store.faults.next(.download) : nil
         if let fault, fault.cutAfter == nil { throw DeviceController.problem(fault) }
         let query = request.uri.queryParameters
         guard let digest = context.parameters.get("digest").flatMap({ BlobDigest($0) }),

@@ -7,22 +7,22 @@ import StoreWire
 /// The routes for ordered faults and payment rules.
 extension ControlController {
     func addFaultRoutes(to router: Router<StoreRequestContext>) {
-        on(router, .faults(.sandbox)) { store, _, _ in try .json(Self.faults(of: store)) }
+        on(router, .faults(.sandbox)) { store, _, _ in try .json(try await Self.faults(of: store)) }
         on(router, .orderFault(.sandbox), orderFault)
         on(router, .clearFaults(.sandbox)) { store, _, _ in
-            store.faults.clear()
+            try await store.faults.clear()
             return Response(status: .noContent)
         }
         on(router, .removeFault(.sandbox, operation: "")) { store, _, context in
             let operation = try Self.operation(context.parameter(.operation) ?? "")
-            guard store.faults.remove(operation) else {
+            guard try await store.faults.remove(operation) else {
                 throw HTTPProblem(.notFound, code: "not_found", message: "No fault of this operation is ordered.")
             }
             return Response(status: .noContent)
         }
         on(router, .faultHits(.sandbox)) { store, _, _ in
             try .json(
-                store.faults.hits.map {
+                try await store.faults.hits.map {
                     ControlAPI.FaultHit(
                         fault: ControlAPI.Fault($0.fault), date: ControlAPI.text($0.date), account: $0.account)
                 })
@@ -42,8 +42,9 @@ extension ControlController {
         }
     }
 
-    private static func faults(of store: Store) -> [ControlAPI.Fault] {
-        store.faults.ordered.map { ControlAPI.Fault($0, hits: store.faults.count($0.operation)) }
+    private static func faults(of store: Store) async throws -> [ControlAPI.Fault] {
+        let counts = try await store.faults.counts
+        return try await store.faults.ordered.map { ControlAPI.Fault($0, hits: counts[$0.operation] ?? 0) }
     }
 
     private static func operation(_ name: String) throws -> Faults.Operation {
@@ -59,16 +60,16 @@ extension ControlController {
     ) async throws -> Response {
         let order = try await request.decodeJSON(ControlAPI.Fault.self, upTo: Self.bodyLimit)
         let fault = try Self.fault(order, try Self.operation(order.operation))
-        try store.faults.order(fault)
+        try await store.faults.order(fault)
         context.note?.say(subject: order.operation, after: ControlAPI.Fault(fault).words)
-        return try .json(Self.faults(of: store), status: .created)
+        return try .json(try await Self.faults(of: store), status: .created)
     }
 
     @Sendable private func listRules(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
         var rules: [ControlAPI.PaymentRule] = []
-        for rule in store.payments.declineRules {
+        for rule in try await store.payments.declineRules {
             var email: String?
             if let accountID = rule.accountID { email = try await store.accounts.account(accountID)?.email }
             rules.append(

@@ -25,7 +25,7 @@ extension DeviceController {
     }
 
     @Sendable func changePlan(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.purchases, request)
+        try await fail(.purchases, request)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(PlanChangeRequest.self, upTo: Self.largestBody)
         return .message(try await store.changePlan(of: try Self.transactionID(context), body, by: account))

@@ -45,7 +45,7 @@ struct DeviceController: Sendable {
     // MARK: The account
 
     @Sendable private func signIn(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.signIn, request)
+        try await fail(.signIn, request)
         let body = try await request.decodeJSON(SignInRequest.self, upTo: 16 << 10)
         let address = NetworkAddress(
             of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
@@ -76,7 +76,7 @@ struct DeviceController: Sendable {
     // MARK: Products and purchases
 
     @Sendable private func products(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.products, request)
+        try await fail(.products, request)
         let body = try await request.decodeJSON(ProductsRequest.self, upTo: StoreLimits.deviceRequest)
         // Anyone may read prices, and the account only decides the storefront. Answer a stale token too.
         var account: Account?
@@ -91,7 +91,7 @@ struct DeviceController: Sendable {
     }
 
     @Sendable private func purchase(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.purchases, request)
+        try await fail(.purchases, request)
         let account = try await signedIn(request)
         let purchase = try await request.message(PurchaseRequest.self, upTo: Self.largestPurchase)
         return .message(try await store.purchase(purchase, by: account))
@@ -112,21 +112,21 @@ struct DeviceController: Sendable {
     }
 
     @Sendable private func finish(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.finish, request)
+        try await fail(.finish, request)
         let account = try await signedIn(request)
         try await store.finish(try Self.transactionID(context), of: account)
         return Response(status: .noContent)
     }
 
     @Sendable private func restore(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.restores, request)
+        try await fail(.restores, request)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(RestoreRequest.self, upTo: 16 << 10)
         return .message(try await store.restore(body, for: account))
     }
 
     @Sendable private func content(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        let fault = store.faults.next(.content, account: store.knownEmail(token: request.bearerToken))
+        let fault = try await store.faults.next(.content, account: store.knownEmail(token: request.bearerToken))
         if let fault, fault.lie == nil { throw Self.problem(fault) }
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(ContentRequest.self, upTo: 16 << 10)
@@ -138,7 +138,7 @@ struct DeviceController: Sendable {
     // MARK: Receipts
 
     @Sendable private func appReceipt(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try fail(.receipts, request)
+        try await fail(.receipts, request)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(AppReceiptRequest.self, upTo: 16 << 10)
         let receipt = try await store.appReceipt(body, for: account)
@@ -152,7 +152,7 @@ struct DeviceController: Sendable {
     @Sendable private func transactionReceipt(_ request: Request, _ context: StoreRequestContext) async throws
         -> Response
     {
-        try fail(.receipts, request)
+        try await fail(.receipts, request)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(TransactionReceiptRequest.self, upTo: 16 << 10)
         return Self.bytes(try await store.transactionReceipt(try Self.transactionID(context), body, for: account))
@@ -165,10 +165,9 @@ struct DeviceController: Sendable {
         return try await store.accounts.account(token: token)
     }
 
-    func fail(_ operation: Faults.Operation, _ request: Request) throws {
-        if let fault = store.faults.next(operation, account: store.knownEmail(token: request.bearerToken)) {
-            throw Self.problem(fault)
-        }
+    func fail(_ operation: Faults.Operation, _ request: Request) async throws {
+        let fault = try await store.faults.next(operation, account: store.knownEmail(token: request.bearerToken))
+        if let fault { throw Self.problem(fault) }
     }
 
     /// The response to a request that an ordered fault fails.

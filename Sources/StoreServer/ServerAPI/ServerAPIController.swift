@@ -155,11 +155,11 @@ struct ServerAPIController: Sendable {
         guard let bundleID = api.bundleID(authorizing: request.headers[.authorization]) else {
             return refuseToken(request, context)
         }
-        if let failure = api.orderedFailure() { return refuse(request, context, failure) }
-        if let date = api.retryDate(counting: rateClass, of: bundleID) {
-            return refuse(request, context, .rateLimitExceeded, retryAt: date)
-        }
         do {
+            if let failure = try await api.orderedFailure() { return refuse(request, context, failure) }
+            if let date = try await api.retryDate(counting: rateClass, of: bundleID) {
+                return refuse(request, context, .rateLimitExceeded, retryAt: date)
+            }
             guard let json = try await body(bundleID) else { return Response(status: empty) }
             return Self.response(.ok, json)
         } catch let error as APIError {

@@ -130,7 +130,7 @@ extension DeviceController {
     }
 
     @Sendable func itemFile(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        let fault = store.faults.next(.content, account: store.knownEmail(token: request.bearerToken))
+        let fault = try await store.faults.next(.content, account: store.knownEmail(token: request.bearerToken))
         if let fault, fault.lie == nil { throw Self.problem(fault) }
         let account = try await signedIn(request)
         guard let item = context.parameters.get("id").flatMap({ Int64($0) }) else {
