@@ -143,6 +143,7 @@ public enum StoreSchema {
         historyEnds,
         notificationSamples,
         agreedOffers,
+        notificationClaims,
     ]
 }
 
@@ -174,5 +175,6 @@ public enum AppSchema {
         apiKeys,
         notificationReceivers,
         notificationVersions,
+        claims,
     ]
 }
