@@ -18,7 +18,7 @@ struct FeedControlController: Sendable {
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         router.on(.feeds) { _, _ in
-            try processes?.checkFeeds()
+            try processes?.checkFeeds(tellsAddress: true)
             return try .json(ControlAPI.Feeds(desk))
         }
         router.on(.buildFeed, use: build)
@@ -41,7 +41,7 @@ struct FeedControlController: Sendable {
     }
 
     @Sendable private func build(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try processes?.checkFeeds()
+        try processes?.checkFeeds(tellsAddress: true)
         let order = try await request.decodeJSON(ControlAPI.FeedOrder.self, upTo: Self.largestBody)
         let mode = try order.mode.map { text in
             guard let mode = FeedMode(rawValue: text) else {

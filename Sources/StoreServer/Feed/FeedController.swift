@@ -28,7 +28,7 @@ struct FeedController: Sendable {
 
     @Sendable private func answer(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         guard try await isPartner(request, context) else { return Self.refusal }
-        try processes?.checkFeeds()
+        try processes?.checkFeeds(tellsAddress: false)
         // The path is only looked up among those that exist.
         let path = request.uri.path
         let shelf = desk.shelf

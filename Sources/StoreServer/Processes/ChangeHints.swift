@@ -2,8 +2,8 @@ import Database
 import ServiceLifecycle
 import Store
 
-/// Tells the other processes of a store which topics change here, and records those that change there, so that operators'
-/// pages refresh. A hint can be lost; pages read the database again anyway.
+/// Tells the other processes of a store which topics change here, and records those that change there, so that pages of
+/// operators refresh and notifications are sent soon. A hint can be lost.
 struct ChangeHints: Service {
     let membership: Membership
     let changes: Changes

@@ -1,6 +1,7 @@
 import Database
 import HTTPSupport
 import HTTPTypes
+import StoreWire
 
 /// Refuses requests for what only another process of the store has, and names that process: 421 `other_process` with
 /// the field `Cornerstore-Process`.
@@ -27,24 +28,32 @@ public struct OtherProcess: Sendable {
     /// - Throws: ``HTTPProblem`` 421.
     func check(id: String) throws {
         guard let made = ProcessID.node(in: id), made != node else { return }
-        try check("The page with this address is") { $0.node == made }
+        try check("The page with this address is", tellsAddress: false) { $0.node == made }
     }
 
     /// Checks that no other process has the folder of uploads with an identifier.
     /// - Throws: ``HTTPProblem`` 421.
-    func check(place: String) throws { try check("The upload's bytes are") { $0.place == place } }
+    func check(place: String) throws {
+        try check("The upload's bytes are", tellsAddress: true) { $0.place == place }
+    }
 
     /// Checks that no other process builds the feeds.
+    /// - Parameter tellsAddress: whether the client is the operator, who may know the address of the control port.
     /// - Throws: ``HTTPProblem`` 421.
-    func checkFeeds() throws { try check("The feeds are") { $0.buildsFeeds } }
+    func checkFeeds(tellsAddress: Bool) throws {
+        try check("The feeds are", tellsAddress: tellsAddress) { $0.buildsFeeds }
+    }
 
-    private func check(_ subject: String, _ isOther: (ProcessFacts) -> Bool) throws {
+    private func check(
+        _ subject: String, tellsAddress: Bool, _ isOther: (ProcessFacts) -> Bool
+    ) throws {
         guard let other = others().first(where: isOther) else { return }
         let name = ProcessID.name(ofNode: other.node)
+        let address = tellsAddress ? other.address.map { ", \($0)" } : nil
+        let code = WireError.Code.otherProcess
         var problem = HTTPProblem(
-            .misdirectedRequest, code: "other_process",
-            message: "\(subject) at the process \(name) of this store\(other.address.map { ", \($0)" } ?? ""). "
-                + "Send the request there.")
+            HTTPProblem.status(of: code), code: code.rawValue,
+            message: "\(subject) at the process \(name) of this store\(address ?? ""). Send the request there.")
         problem.headers[.cornerstoreProcess] = name
         throw problem
     }

@@ -34,9 +34,10 @@ struct SheetController: Sendable {
             return try Response.json(SheetPosted(id: id, path: SheetRoute.page(id).path), status: .created)
         }
         router.on(.sheet(.outcome("", wait: nil))) { request, context in
+            let id = try id(context)
             let wait = request.uri.queryParameters[SheetRoute.wait[...]].flatMap { Int($0) } ?? 0
             let limit = Duration.seconds(min(max(wait, 0), Self.longestWait))
-            switch await board.outcome(try id(context), waiting: limit) {
+            switch await board.outcome(id, waiting: limit) {
             case .answered(let reply): return try Response.json(reply)
             case .waiting: return Response(status: .noContent)
             case .gone:
