@@ -330,6 +330,7 @@ let package = Package(
                 "ControlWire",
                 "CornerstoreEncoding",
                 "CornerstoreHTTPClient",
+                "Database",
                 "HTTPSupport",
                 "ServerSupport",
                 "Store",

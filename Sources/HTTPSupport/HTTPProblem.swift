@@ -20,6 +20,8 @@ public struct HTTPProblem: HTTPResponseError {
     public var reason: String?
     /// The seconds after which the same request may succeed: `Retry-After`.
     public var retryAfter: Int?
+    /// Further fields of the response.
+    public var headers = HTTPFields()
     /// Whether the connection ends with the response.
     var closesConnection = false
 
@@ -63,7 +65,9 @@ public struct HTTPProblem: HTTPResponseError {
         let requestID = context.requestID
         let body = try JSONEncoder.compact.encode(
             Body(code: code, message: message, requestId: requestID, error: cause))
-        var headers: HTTPFields = [.contentType: "application/json", .requestID: requestID]
+        var headers = headers
+        headers[.contentType] = "application/json"
+        headers[.requestID] = requestID
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
         // RFC 9110, section 11.6.1: a 401 names the scheme to use.
         if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }

@@ -26,6 +26,7 @@ extension HTTPProblem {
         case .idempotencyKeyReused, .awaitsApproval, .wrongState, .codeUsed, .priceChanged, .wrongOffset,
             .staleRevision, .refundRequested:
             .conflict
+        case .otherProcess: .misdirectedRequest
         case .invalidContent, .invalidCatalog, .ordered: .unprocessableContent
         case .paymentNotAllowed, .addressExpired, .forbidden, .notOwned: .forbidden
         case .rateLimited: .tooManyRequests

@@ -76,6 +76,8 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let refundRequested: Code = "refund_requested"
         /// The change names an old revision: another editor was faster. 409; the answer has the current state.
         public static let staleRevision: Code = "stale_revision"
+        /// Another process of the store has the page, the upload or the feed; `Cornerstore-Process` names it. 421.
+        public static let otherProcess: Code = "other_process"
         /// The catalog file to take in has problems. 422; the answer lists them.
         public static let invalidCatalog: Code = "invalid_catalog"
         /// The transaction's product has no hosted content that can be downloaded. 404.

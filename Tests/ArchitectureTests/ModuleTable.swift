@@ -80,7 +80,7 @@ struct ModuleTable {
         "StoreServer": Row(
             [
                 "BlobStorage", "CGD", "ConsolePages", "ControlWire", "CornerstoreEncoding", "CornerstoreHTTPClient",
-                "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreWire",
+                "Database", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",

@@ -34,6 +34,16 @@ public struct ChangeTopic: Sendable, Hashable {
         /// The changes that operators made.
         case audit
 
+        /// Whether each process of a store has the subject of its own.
+        var isOfOneProcess: Bool {
+            switch self {
+            case .sheets, .screens, .requests: true
+            case .transactions, .attempts, .accounts, .clock, .faults, .offers, .catalog, .content, .reviews, .feeds,
+                .audit:
+                false
+            }
+        }
+
         /// Whether each environment has the subject of its own.
         var isOfOneEnvironment: Bool {
             switch self {
@@ -89,19 +99,47 @@ public final class Changes: Sendable {
     /// The shortest time between two looks of a reader: four a second.
     public static let pause = Duration.milliseconds(250)
 
-    private let counters: [Counter]
+    /// The changes that this process made.
+    private let counters: [Counter] = Changes.makeCounters()
+    /// The changes that other processes told of.
+    private let heard: [Counter] = Changes.makeCounters()
 
     /// Creates counters of no changes.
-    public init() { counters = (0..<ChangeTopic.Subject.allCases.count * 2).map { _ in Counter() } }
+    public init() {}
+
+    private static func makeCounters() -> [Counter] {
+        (0..<ChangeTopic.Subject.allCases.count * 2).map { _ in Counter() }
+    }
 
     /// Records that a topic changed. Call it after the change is durable.
     public func record(_ topic: ChangeTopic) {
         counters[topic.index].value.wrappingAdd(1, ordering: .relaxed)
     }
 
+    /// Records that another process told of changes.
+    /// - Parameter names: the names of topics. Others than those of ``ChangeTopic/all`` are ignored.
+    public func hear(_ names: [String]) {
+        let names = Set(names)
+        for topic in ChangeTopic.all where names.contains(topic.name) {
+            heard[topic.index].value.wrappingAdd(1, ordering: .relaxed)
+        }
+    }
+
     /// The counters now.
     public var snapshot: Snapshot {
-        Snapshot(counts: counters.map { $0.value.load(ordering: .relaxed) })
+        Snapshot(
+            counts: zip(counters, heard).map {
+                $0.value.load(ordering: .relaxed) &+ $1.value.load(ordering: .relaxed)
+            })
+    }
+
+    /// The counters now, without the changes that other processes told of.
+    public var ownSnapshot: Snapshot { Snapshot(counts: counters.map { $0.value.load(ordering: .relaxed) }) }
+
+    /// The names of the topics that this process changed between two of its own snapshots, to tell other processes. What
+    /// each process has of its own is left out.
+    public static func names(changedFrom earlier: Snapshot, to later: Snapshot) -> [String] {
+        later.changed(since: earlier).filter { !$0.subject.isOfOneProcess }.map(\.name)
     }
 
     /// Waits until a topic differs from a snapshot, at least ``pause`` and at most `longest`.

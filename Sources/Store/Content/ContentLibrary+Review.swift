@@ -69,6 +69,7 @@ extension ContentLibrary {
                 .wrongState, "Another request changed the version at the same moment. Load the version again.")
         }
         try version.record(moments, connection)
+        try connection.announce("content", isAwaited: false)
         version.state = machine.state
         version.approvedAt = approvedAt
         version.history += moments
@@ -76,13 +77,18 @@ extension ContentLibrary {
     }
 
     /// Deletes a package's bytes, unless a version, an upload that is being checked or an item's file uses them, in
-    /// this process or another. Errors are ignored: unused bytes do no harm.
+    /// this process or another. When several processes share the storage, they are deleted later. Errors are ignored:
+    /// unused bytes do no harm.
     func forget(_ digest: BlobDigest) async throws {
-        try await blobChanges.run { [self] in
-            let uses = try? await database.read { connection in
-                try HostedVersion.use(digest, connection) || ContentUpload.isChecked(digest, connection)
-                    || ItemBlob.use(digest, connection)
+        if let claims {
+            try? await database.write { connection in
+                guard try !Self.isUsed(digest, connection) else { return }
+                try DeadBlobs.add(digest, at: claims.now(), connection)
             }
+            return
+        }
+        try await blobChanges.run { [self] in
+            let uses = try? await database.read { try Self.isUsed(digest, $0) }
             if uses == false { try? await blobs.remove(digest) }
         }
     }

@@ -67,8 +67,8 @@ extension ContentLibrary {
     }
 
     /// The current state of an upload.
-    /// - Throws: ``StoreError`` `unknown_content`, or `wrong_state` when its bytes are at another process;
-    ///   ``DatabaseError``.
+    /// - Throws: ``UploadElsewhere``; ``StoreError`` `unknown_content`, or `wrong_state` when its bytes are at a process
+    ///   that does not share the store; ``DatabaseError``.
     public func upload(_ uploadID: UUID) async throws -> ContentUpload {
         counted(try await here(uploadID))
     }
@@ -77,10 +77,8 @@ extension ContentLibrary {
     private func here(_ uploadID: UUID) async throws -> ContentUpload {
         let upload = try await row(uploadID)
         guard upload.isSettled || staging.has(upload) else {
-            throw StoreError(
-                .wrongState,
-                "Another process of this store has the upload's bytes. Continue there, or begin the upload again here."
-            )
+            guard claims != nil, let place = upload.place else { throw UploadElsewhere.refusal }
+            throw UploadElsewhere(place: place)
         }
         return upload
     }
@@ -104,8 +102,8 @@ extension ContentLibrary {
     ///   - pieces: the bytes. The sequence throws when the connection breaks; bytes that arrived before stay.
     ///   - offset: the position of the first byte, which must equal the number of bytes that have arrived.
     /// - Returns: the upload with the number of bytes that have arrived.
-    /// - Throws: ``WrongOffset``; ``StoreError`` `unknown_content`, `wrong_state`, `too_large`, `unavailable`;
-    ///   ``DatabaseError``.
+    /// - Throws: ``WrongOffset``; ``UploadElsewhere``; ``StoreError`` `unknown_content`, `wrong_state`, `too_large`,
+    ///   `unavailable`; ``DatabaseError``.
     public func append<Pieces: AsyncSequence & Sendable>(
         _ pieces: Pieces, to uploadID: UUID, offset: Int64, at now: Int64
     ) async throws -> ContentUpload where Pieces.Element: Sequence<UInt8> & Sendable {
@@ -158,7 +156,7 @@ extension ContentLibrary {
     /// the first result. The version becomes visible only after the check.
     /// - Throws: ``StoreError`` `wrong_state` when bytes are missing or a version of that number exists;
     ///   `invalid_content` when the bytes do not match the announced SHA-256, and the bytes are then deleted;
-    ///   ``DatabaseError``. After an error the upload stays open and can be completed again.
+    ///   ``UploadElsewhere``; ``DatabaseError``. After an error the upload stays open and can be completed again.
     public func complete(_ uploadID: UUID, at now: @escaping @Sendable () -> Int64) async throws
         -> ContentUploadOutcome
     {
@@ -181,6 +179,7 @@ extension ContentLibrary {
             let since = now()
             let above = try await database.write { connection in
                 try ContentUpload.setCheck(uploadID, since: since, connection)
+                try connection.announce("content", isAwaited: false)
                 return try HostedVersion.all(of: upload.product, connection).filter { $0.approvedAt != nil }.map(
                     \.version
                 )
@@ -196,7 +195,10 @@ extension ContentLibrary {
                 case .failure(let findings): return try await refuse(findings.all, upload)
                 }
             } catch {
-                try? await database.write { try ContentUpload.setCheck(uploadID, since: nil, $0) }
+                try? await database.write { connection in
+                    try ContentUpload.setCheck(uploadID, since: nil, connection)
+                    try connection.announce("content", isAwaited: false)
+                }
                 await tell()
                 throw error
             }
@@ -219,14 +221,17 @@ extension ContentLibrary {
             approvedAt: nil)
         // Store the bytes before the row, so that every visible version can be downloaded. Another process does not
         // delete these bytes meanwhile, because the upload is marked as being checked.
+        try await hold(upload.digest)
         try await mapping { try await blobs.put(file.url, as: upload.digest) }
         let dates = [upload.createdAt, since, now]
         let moments = zip(ContentStateMachine.uploaded, dates).map { HostedVersion.Moment(state: $0, date: $1) }
         let new = version
-        try await database.write { connection in
+        try await database.write { [self] connection in
             guard try HostedProduct.isHosted(upload.product, connection) else {
                 throw HostedProduct.off(upload.product)
             }
+            try release(upload.digest, connection)
+            try connection.announce("content", isAwaited: false)
             try new.insert(connection)
             try new.record(moments, connection)
             guard try ContentUpload.settle(upload.uploadID, as: new.versionID, connection) else {
@@ -240,7 +245,10 @@ extension ContentLibrary {
     }
 
     private func refuse(_ findings: [UploadFinding], _ upload: ContentUpload) async throws -> ContentUploadOutcome {
-        try await database.write { try ContentUpload.refuse(upload.uploadID, findings, $0) }
+        try await database.write { connection in
+            try ContentUpload.refuse(upload.uploadID, findings, connection)
+            try connection.announce("content", isAwaited: false)
+        }
         staging.remove(upload.uploadID)
         await tell()
         return .refused(findings)
@@ -267,6 +275,17 @@ extension ContentLibrary {
             throw StoreError(error.code == .notFound ? .noContent : .unavailable, error.detail)
         }
     }
+}
+
+/// Another process of the store has the bytes of an upload.
+public struct UploadElsewhere: Error, Sendable, Equatable {
+    /// The identifier of the folder with the bytes (``ContentLibrary/place``).
+    public var place: String
+
+    /// The error when that process is not known, or does not run.
+    public static let refusal = StoreError(
+        .wrongState,
+        "Another process of this store has the upload's bytes. Continue there, or begin the upload again here.")
 }
 
 /// The bytes sent do not continue the upload where it ended.

@@ -30,6 +30,9 @@ public final class ContentLibrary: Sendable {
     private let listener = Mutex<(@Sendable () async -> Void)?>(nil)
     /// The storage of the packages.
     public let blobs: any BlobStore
+    /// The claims of the processes that share the database and the storage; nil for a store of one process. Of several
+    /// processes, one deletes unused bytes, and some time later (``removeDeadBlobs()``).
+    let claims: Claims?
     /// Serializes the storing and the deleting of packages.
     let blobChanges = SerialTasks()
     /// Serializes the completion and the cancelling of uploads.
@@ -37,9 +40,14 @@ public final class ContentLibrary: Sendable {
     /// The items' files that are being imported.
     let itemImports = ItemImports()
 
+    /// The identifier of the folder with the bytes of this process's uploads.
+    public var place: String { staging.place }
+
     private init(
-        database: Database, blobs: any BlobStore, staging: ContentStaging, addressKey: SymmetricKey, shelf: Shelf
+        database: Database, blobs: any BlobStore, staging: ContentStaging, addressKey: SymmetricKey, shelf: Shelf,
+        claims: Claims?
     ) {
+        self.claims = claims
         self.database = database
         self.blobs = blobs
         self.staging = staging
@@ -51,18 +59,22 @@ public final class ContentLibrary: Sendable {
     /// - Parameters:
     ///   - staging: an existing folder for the files of uploads.
     ///   - secrets: seals the key of download addresses.
+    ///   - claims: the claims of the processes that share the database and the storage; nil for a store of one process.
     /// - Throws: ``DatabaseError``, ``BlobError``, ``StoreSecretsError``.
     public static func open(
-        _ databases: StoreDatabases, blobs: any BlobStore, staging: URL, secrets: StoreSecrets = .plain
+        _ databases: StoreDatabases, blobs: any BlobStore, staging: URL, secrets: StoreSecrets = .plain,
+        claims: Claims? = nil
     ) async throws -> ContentLibrary {
         try await open(
-            databases, blobs: blobs, staging: staging, secrets: secrets, room: ContentStaging.roomOnDisk)
+            databases, blobs: blobs, staging: staging, secrets: secrets, claims: claims,
+            room: ContentStaging.roomOnDisk)
     }
 
     /// Opens the library.
     /// - Parameter room: returns the number of bytes that uploads to a folder may still take; nil when unknown.
     static func open(
         _ databases: StoreDatabases, blobs: any BlobStore, staging: URL, secrets: StoreSecrets = .plain,
+        claims: Claims? = nil,
         room: @escaping @Sendable (URL) -> Int64?
     ) async throws -> ContentLibrary {
         let database = databases.apps
@@ -71,11 +83,12 @@ public final class ContentLibrary: Sendable {
         let (secret, shelf) = try await database.write { connection in
             let secret = try keptAddressKey(orNew: new, secrets, connection)
             // No check runs any more for these uploads. Completing one again starts a new check.
-            try ContentUpload.endChecks(in: folder.place, connection)
+            try ContentUpload.endChecks(in: folder.place, isAlone: claims == nil, connection)
             return (secret, try Shelf(connection))
         }
         let library = ContentLibrary(
-            database: database, blobs: blobs, staging: folder, addressKey: SymmetricKey(data: secret), shelf: shelf)
+            database: database, blobs: blobs, staging: folder, addressKey: SymmetricKey(data: secret), shelf: shelf,
+            claims: claims)
         try await library.removeStrayFiles()
         folder.removeItemFiles()
         return library
@@ -104,7 +117,7 @@ public final class ContentLibrary: Sendable {
     /// package begins or ends. It replaces an earlier listener.
     func listen(_ listener: @escaping @Sendable () async -> Void) { self.listener.withLock { $0 = listener } }
 
-    /// Reads the versions that can be downloaded after a change, and calls the listener.
+    /// Reads the versions that can be downloaded after a change, here or at another process, and calls the listener.
     func refresh() async throws {
         try await readShelf()
         await tell()

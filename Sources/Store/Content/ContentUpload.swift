@@ -164,10 +164,11 @@ extension ContentUpload {
             "UPDATE content_uploads SET processing_at = $2 WHERE upload_id = $1", [uploadID.uuidString, since])
     }
 
-    /// Ends the checks of a folder's uploads, and of those that an older program began.
-    static func endChecks(in place: String, _ connection: Connection) throws {
-        try connection.execute(
-            "UPDATE content_uploads SET processing_at = NULL WHERE place = $1 OR place IS NULL", [place])
+    /// Ends the checks of a folder's uploads.
+    /// - Parameter isAlone: whether the checks of uploads that an older program began end, too.
+    static func endChecks(in place: String, isAlone: Bool, _ connection: Connection) throws {
+        let others = isAlone ? "OR place IS NULL" : ""
+        try connection.execute("UPDATE content_uploads SET processing_at = NULL WHERE place = $1 \(others)", [place])
     }
 
     /// Records the version that an upload became. Returns false when the upload is settled or was removed.

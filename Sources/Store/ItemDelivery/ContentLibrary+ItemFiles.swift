@@ -74,10 +74,12 @@ extension ContentLibrary {
                 item: item, path: source.path, modified: copy.modified, length: copy.length, digest: copy.digest)
             // In turn with the deletion of unused bytes, which looks at the rows first.
             let old = try await blobChanges.run { [self] in
+                try await hold(copy.digest)
                 try await blobs.put(copy.url, as: copy.digest)
-                return try await database.write { connection in
+                return try await database.write { [self] connection in
                     let old = try ItemBlob.find(item, connection)
                     try new.save(connection)
+                    try release(new.digest, connection)
                     return old
                 }
             }

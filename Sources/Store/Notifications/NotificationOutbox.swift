@@ -1,5 +1,6 @@
 import CornerstoreEncoding
 import Database
+import Foundation
 import StoreReceipts
 import StoreWire
 
@@ -54,15 +55,34 @@ public struct NotificationOutbox: Sendable {
     /// How long notifications are kept, in milliseconds of the store's clock: 180 days.
     public static let keptFor: Int64 = 180 * 86_400_000
 
+    /// How long a process may take to send a notification that it has claimed, in milliseconds of the machine's clock.
+    /// An attempt takes half of it at most.
+    static let claimedFor: Int64 = 30_000
+
     /// The store that writes the notifications.
     public let store: Store
+    /// Whether other processes send notifications of the same store. Each process claims those that it sends.
+    public let isShared: Bool
     let identity: @Sendable () -> JWSIdentity
+    /// This process, as the other ones see it.
+    private let holder: String
+    private let now: @Sendable () -> Int64
 
     /// Creates the outbox of a store.
-    /// - Parameter identity: returns the signer of the payloads. Its certificates can change.
-    public init(_ store: Store, identity: @escaping @Sendable () -> JWSIdentity) {
+    /// - Parameters:
+    ///   - holder: an identifier of this process, which changes with each start.
+    ///   - isShared: whether other processes send notifications of the same store.
+    ///   - now: the machine's clock, in milliseconds since 1970; nil for the one of the store.
+    ///   - identity: returns the signer of the payloads. Its certificates can change.
+    public init(
+        _ store: Store, holder: UUID = UUID(), isShared: Bool = false, now: (@Sendable () -> Int64)? = nil,
+        identity: @escaping @Sendable () -> JWSIdentity
+    ) {
         self.store = store
+        self.isShared = isShared
         self.identity = identity
+        self.holder = holder.uuidString
+        self.now = now ?? { store.clock.realMilliseconds }
     }
 
     /// The receivers of the apps that have one.
@@ -76,7 +96,8 @@ public struct NotificationOutbox: Sendable {
 
     // MARK: Sending
 
-    /// Returns notifications of an app that are to be sent now, one of each lane, and keeps their payloads.
+    /// Returns notifications of an app that are to be sent now, one of each lane, and keeps their payloads. In a shared
+    /// store they are claimed for this process, and those of lanes that another process has claimed are left out.
     /// - Parameters:
     ///   - lanes: the lanes to leave out, because a notification of theirs is being sent.
     ///   - limit: the most notifications.
@@ -84,14 +105,12 @@ public struct NotificationOutbox: Sendable {
     public func due(
         of bundleID: BundleID, besides lanes: [Int64] = [], limit: Int
     ) async throws -> [OutgoingNotification] {
-        let now = store.clock.milliseconds
-        let found = try await store.database.read {
-            try Notifications.due(of: bundleID, at: now, besides: lanes, limit: limit, $0)
-        }
+        let found = try await findDue(of: bundleID, besides: lanes, limit: limit)
         let app = store.apps[bundleID]
         var outgoing: [OutgoingNotification] = []
         var signed: [(number: Int64, payload: String)] = []
         var seen: Set<Int64> = []
+        var unsigned: [Int64] = []
         var failure: (any Error)?
         for due in found where seen.insert(due.lane).inserted {
             let notification = due.notification
@@ -104,6 +123,7 @@ public struct NotificationOutbox: Sendable {
                 } catch {
                     // The others of the batch are sent. Nothing later of this lane is.
                     failure = failure ?? error
+                    unsigned.append(notification.number)
                     continue
                 }
             }
@@ -115,8 +135,36 @@ public struct NotificationOutbox: Sendable {
                 for (number, payload) in signed { try Notifications.keep(payload, of: number, connection) }
             }
         }
+        try await release(unsigned)
         if outgoing.isEmpty, let failure { throw failure }
         return outgoing
+    }
+
+    private func findDue(
+        of bundleID: BundleID, besides lanes: [Int64], limit: Int
+    ) async throws -> [Notifications.Due] {
+        let date = store.clock.milliseconds
+        guard isShared else {
+            return try await store.database.read {
+                try Notifications.due(of: bundleID, at: date, besides: lanes, limit: limit, $0)
+            }
+        }
+        let start = now()
+        let claim = NotificationClaim(holder: holder, start: start, end: start + Self.claimedFor)
+        return try await store.database.write {
+            try Notifications.claim(of: bundleID, at: date, besides: lanes, for: claim, limit: limit, $0)
+        }
+    }
+
+    /// Gives a notification back that was due and is not sent now, so that another process need not wait to send it.
+    /// - Throws: ``DatabaseError``.
+    public func release(_ notification: OutgoingNotification) async throws {
+        try await release([notification.number])
+    }
+
+    private func release(_ numbers: [Int64]) async throws {
+        guard isShared, !numbers.isEmpty else { return }
+        try await store.database.write { [holder] in try Notifications.release(numbers, by: holder, $0) }
     }
 
     /// Signs a payload, or writes the body of version 1. That has the customer's purchases as they are now, just before
@@ -140,15 +188,16 @@ public struct NotificationOutbox: Sendable {
 
     /// Records the result of an attempt. One that failed is made again in production: after 1, 12, 24, 48 and 72 hours
     /// of the store's clock, or after 6, 24 and 48 hours for version 1. In the sandbox it is not made again.
-    /// - Returns: what becomes of the notification; nil when it did not wait.
+    /// - Returns: what becomes of the notification; nil when it did not wait, or when another process has claimed it
+    ///   since, because this one took too long.
     /// - Throws: ``DatabaseError``.
     @discardableResult
     public func record(
         _ attempt: SendAttempt, of notification: OutgoingNotification
     ) async throws -> ServerNotification.State? {
-        let environment = store.environment
+        let (environment, holder) = (store.environment, isShared ? holder : nil)
         return try await store.database.write {
-            try Notifications.record(attempt, of: notification, in: environment, $0)
+            try Notifications.record(attempt, of: notification, in: environment, by: holder, $0)
         }
     }
 

@@ -43,14 +43,27 @@ enum Notifications {
 
     /// The notifications of an app that are to be sent at a date: new ones before retries, each in the order of their
     /// numbers. A notification waits until each earlier one of its lane was sent once.
-    /// - Parameter lanes: the lanes to leave out.
+    /// - Parameters:
+    ///   - lanes: the lanes to leave out.
+    ///   - free: the machine's time by which no process may have claimed a notification of the lane; nil to ignore
+    ///     claims.
     static func due(
-        of bundleID: BundleID, at date: Int64, besides lanes: [Int64], limit: Int, _ connection: Connection
+        of bundleID: BundleID, at date: Int64, besides lanes: [Int64], unclaimedAt free: Int64? = nil, limit: Int,
+        _ connection: Connection
     ) throws -> [Due] {
         let places = lanes.indices.map { "$\($0 + 4)" }.joined(separator: ", ")
-        let others = lanes.isEmpty ? "" : "AND lane NOT IN (\(places))"
+        var others = lanes.isEmpty ? "" : "AND lane NOT IN (\(places))"
         var values: [any SQLConvertible] = [bundleID.rawValue, date, limit]
         for lane in lanes { values.append(lane) }
+        if let free {
+            values.append(free)
+            others += """
+                 AND NOT EXISTS (
+                    SELECT 1 FROM notifications AS claimed
+                    WHERE claimed.lane = notifications.lane AND claimed.claimed_until > 0
+                        AND claimed.claimed_until >= $\(values.count))
+                """
+        }
         return try connection.query(
             """
             SELECT \(columns), account_id, status, consumption_reason, transaction_info, renewal_info, summary,
@@ -71,6 +84,33 @@ enum Notifications {
         }
     }
 
+    /// Claims for a process what ``due(of:at:besides:unclaimedAt:limit:_:)`` finds, one notification of each lane.
+    static func claim(
+        of bundleID: BundleID, at date: Int64, besides lanes: [Int64], for claim: NotificationClaim, limit: Int,
+        _ connection: Connection
+    ) throws -> [Due] {
+        var seen: Set<Int64> = []
+        let found = try due(
+            of: bundleID, at: date, besides: lanes, unclaimedAt: claim.start, limit: limit, connection
+        ).filter { seen.insert($0.lane).inserted }
+        for due in found {
+            try connection.execute(
+                "UPDATE notifications SET claimed_by = $2, claimed_until = $3 WHERE number = $1",
+                [due.notification.number, claim.holder, claim.end])
+        }
+        return found
+    }
+
+    /// Gives notifications back that a process has claimed and does not send now.
+    static func release(_ numbers: [Int64], by holder: String, _ connection: Connection) throws {
+        for number in numbers {
+            try connection.execute(
+                """
+                UPDATE notifications SET claimed_by = NULL, claimed_until = 0 WHERE number = $1 AND claimed_by = $2
+                """, [number, holder])
+        }
+    }
+
     /// Keeps the payload of a notification, unless it has one. What it says is not needed any longer.
     static func keep(_ payload: String, of number: Int64, _ connection: Connection) throws {
         try connection.execute(
@@ -82,27 +122,32 @@ enum Notifications {
 
     /// Records an attempt, and when the next one is due. When the operator has ordered the notification to be sent
     /// again since the attempt began, that is still to be done, whatever became of the attempt.
-    /// - Returns: the new state; nil when the notification does not wait any longer.
+    /// - Parameter holder: the process that must have claimed the notification last; nil for any.
+    /// - Returns: the new state; nil when the notification does not wait any longer, or another process has claimed it
+    ///   since.
     static func record(
-        _ attempt: SendAttempt, of sent: OutgoingNotification, in environment: StoreEnvironment,
+        _ attempt: SendAttempt, of sent: OutgoingNotification, in environment: StoreEnvironment, by holder: String?,
         _ connection: Connection
     ) throws -> ServerNotification.State? {
         let number = sent.number
         guard
             let row = try connection.queryOne(
                 """
-                SELECT attempts, send_log, resends, version FROM notifications
+                SELECT attempts, send_log, resends, version, claimed_by FROM notifications
                 WHERE number = $1 AND state = 'waiting'
                 """,
                 [number])
         else { return nil }
+        if let holder, try row.optionalString(4) != holder { return nil }
         let pauses = SendAttempt.pauses(in: environment, try NotificationVersion(row, column: 3))
         let count = try row.int(0)
         let attempts = (SendAttempt.read(try row.string(1)) + [attempt]).suffix(SendAttempt.most)
         guard try row.int64(2) == sent.resends else {
             try connection.execute(
-                "UPDATE notifications SET send_log = $2, tried = (version = 2) WHERE number = $1",
-                [number, SendAttempt.log(Array(attempts))])
+                """
+                UPDATE notifications SET send_log = $2, tried = (version = 2), claimed_by = NULL, claimed_until = 0
+                WHERE number = $1
+                """, [number, SendAttempt.log(Array(attempts))])
             return .waiting
         }
         var state = ServerNotification.State.waiting
@@ -116,7 +161,8 @@ enum Notifications {
         }
         try connection.execute(
             """
-            UPDATE notifications SET state = $2, due_at = $3, attempts = $4, send_log = $5, tried = (version = 2)
+            UPDATE notifications SET state = $2, due_at = $3, attempts = $4, send_log = $5, tried = (version = 2),
+                claimed_by = NULL, claimed_until = 0
             WHERE number = $1
             """, [number, state.rawValue, due, count + 1, SendAttempt.log(Array(attempts))])
         return state
@@ -230,6 +276,17 @@ enum Notifications {
                 ORDER BY date, number LIMIT $3)
             """, [bundleID.rawValue, date, limit])
     }
+}
+
+/// The claim of a process on the notifications that it is about to send. Times are milliseconds since 1970 by the
+/// machine's clock, because the store's clock may be frozen.
+struct NotificationClaim: Sendable {
+    /// The process.
+    let holder: String
+    /// When it claims them.
+    let start: Int64
+    /// The time from which another process may send them.
+    let end: Int64
 }
 
 extension ServerNotification {

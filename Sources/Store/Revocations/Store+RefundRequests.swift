@@ -163,7 +163,10 @@ extension Store {
     ///   leave it changed; the rest is done later.
     public func setRefundRule(_ rule: RefundRule) async throws {
         let now = clock.milliseconds
-        try await database.write { try RefundRules.save(rule, at: now, $0) }
+        try await database.write { connection in
+            try RefundRules.save(rule, at: now, connection)
+            try connection.announce("due")
+        }
         schedule.add(now)
         try await settleSubscriptions()
     }

@@ -145,6 +145,7 @@ public enum StoreSchema {
         agreedOffers,
         originalVersions,
         faults,
+        notificationClaims,
         rateWindows,
     ]
 }
@@ -178,5 +179,6 @@ public enum AppSchema {
         notificationReceivers,
         notificationVersions,
         secrets,
+        claims,
     ]
 }

@@ -7,11 +7,18 @@ final class RenewalSchedule: Sendable {
         var next: Int64 = .min
         /// Counts the dates that were added.
         var additions = 0
+        var claims: Claims?
     }
 
     private let state = Mutex(State())
     /// Lets one run after the other settle what is due.
     let line = SerialTasks()
+
+    /// The claims of the processes that share the store; nil for a store of one process.
+    var claims: Claims? {
+        get { state.withLock { $0.claims } }
+        set { state.withLock { $0.claims = newValue } }
+    }
 
     /// Whether something may be due at a date.
     func mayBeDue(at date: Int64) -> Bool { state.withLock { $0.next <= date } }
@@ -24,6 +31,9 @@ final class RenewalSchedule: Sendable {
             $0.additions += 1
         }
     }
+
+    /// Lets the next look ask the database. Call it when something may have become due that was not added here.
+    func forget() { add(Int64.min) }
 
     /// Replaces the earliest due date by the one that `ask` finds in the database. A date that is added meanwhile
     /// counts as well.

@@ -151,6 +151,7 @@ extension Store {
                         + "complete. Try again later.")
             }
             try MassExtensions.save(request, connection)
+            try connection.announce("due")
         }
         schedule.add(request.acceptedAt)
     }

@@ -8,24 +8,67 @@ extension Store {
     /// The most subscriptions that one database transaction settles.
     static let mostSettledAtOnce = 500
 
+    /// How long a process may take for one turn until another one continues, in seconds.
+    static let turnSeconds: Int64 = 15
+
     /// Does everything that is due for all subscriptions, in the order of the due dates, carries out extensions of all
     /// subscriptions of a product, and decides requests for refunds whose deadlines are over.
     ///
     /// The kinds of work take turns, so that an extension of many subscriptions does not keep renewals waiting. What
-    /// happens to one subscription happens in the order of its dates.
+    /// happens to one subscription happens in the order of its dates. While another process does the work, this waits.
     /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached; ``DatabaseError``. What was
     ///   settled until then stays, and calling this again continues.
-    public func settleSubscriptions() async throws {
-        guard schedule.mayBeDue(at: clock.milliseconds) else { return }
+    public func settleSubscriptions() async throws { try await settleSubscriptions(waits: true) }
+
+    /// Does what ``settleSubscriptions()`` does, unless another process is doing it.
+    /// - Throws: the errors of ``settleSubscriptions()``.
+    public func settleSubscriptionsOnSchedule() async throws { try await settleSubscriptions(waits: false) }
+
+    /// Lets the processes that share the store settle subscriptions one at a time.
+    public func shareSchedule(_ claims: Claims) { schedule.claims = claims }
+
+    private func settleSubscriptions(waits: Bool) async throws {
+        guard let claims = schedule.claims else {
+            guard schedule.mayBeDue(at: clock.milliseconds) else { return }
+            return try await schedule.line.run {
+                while try await settleOneTurn() {}
+                try await updateSchedule()
+            }
+        }
         try await schedule.line.run {
-            while try await settleOneTurn() {}
-            try await schedule.update {
-                try await database.read { [environment] connection in
-                    [
-                        try Subscriptions.nextDueDate(connection), try MassExtensions.nextDate(connection),
-                        try RefundRequests.nextDate(in: environment, connection),
-                    ].compactMap(\.self).min()
+            // What another process has sold is only in the database.
+            try await updateSchedule()
+            guard schedule.mayBeDue(at: clock.milliseconds) else { return }
+            try await settle(under: claims, waits: waits)
+        }
+    }
+
+    /// Settles turn by turn as long as this process has the claim.
+    private func settle(under claims: Claims, waits: Bool) async throws {
+        let name = "\(environment.name).subscriptions"
+        do {
+            repeat {
+                if waits {
+                    try await claims.wait(for: name, seconds: Self.turnSeconds)
+                } else if try await !claims.take(name, seconds: Self.turnSeconds) {
+                    return
                 }
+            } while try await settleOneTurn()
+            try await updateSchedule()
+        } catch {
+            await claims.release(name)
+            throw error
+        }
+        await claims.release(name)
+    }
+
+    private func updateSchedule() async throws {
+        try await schedule.update {
+            try await database.read { [environment] connection in
+                [
+                    try Subscriptions.nextDueDate(connection), try MassExtensions.nextDate(connection),
+                    try RefundRequests.nextDate(in: environment, connection),
+                ].compactMap(\.self).min()
             }
         }
     }

@@ -14,6 +14,8 @@ struct ContentControlController: Sendable {
     let desk: ContentDesk
     /// The lowest rate at which a client may upload.
     let patience: StallWatch.Rule
+    /// The processes of the store, which have bytes of uploads of their own.
+    var processes = OtherProcess(nil)
     private var library: ContentLibrary { desk.library }
 
     func addRoutes(to router: Router<StoreRequestContext>) {
@@ -75,7 +77,8 @@ struct ContentControlController: Sendable {
     }
 
     @Sendable private func showUpload(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        try .json(ControlAPI.ContentUpload(try await library.upload(try Self.id(context))))
+        let id = try Self.id(context)
+        return try .json(ControlAPI.ContentUpload(try await here { try await library.upload(id) }))
     }
 
     @Sendable private func append(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -83,8 +86,10 @@ struct ContentControlController: Sendable {
             throw StoreError(.invalidRequest, "The query must contain “offset”, the number of bytes that have arrived.")
         }
         do {
-            let upload = try await request.withPieces(on: context.channel, patience) { pieces in
-                try await library.append(pieces, to: try Self.id(context), offset: offset, at: desk.now)
+            let upload = try await here {
+                try await request.withPieces(on: context.channel, patience) { pieces in
+                    try await library.append(pieces, to: try Self.id(context), offset: offset, at: desk.now)
+                }
             }
             return try .json(ControlAPI.ContentUpload(upload))
         } catch let error as WrongOffset {
@@ -106,7 +111,9 @@ struct ContentControlController: Sendable {
         let id = try Self.id(context)
         let desk = desk
         // A task of its own, which continues when the developer's connection breaks.
-        let outcome = try await Task { try await desk.library.complete(id, at: { desk.now }) }.value
+        let outcome = try await here {
+            try await Task { try await desk.library.complete(id, at: { desk.now }) }.value
+        }
         switch outcome {
         case .kept(let version): return try .json(ControlAPI.ContentVersion(version))
         case .refused(let findings):
@@ -116,6 +123,16 @@ struct ContentControlController: Sendable {
                     code: WireError.Code.invalidContent.rawValue,
                     message: "The package is invalid: \(count).", requestId: context.requestID,
                     findings: findings.map(ControlAPI.Finding.init)), status: .unprocessableContent)
+        }
+    }
+
+    /// Runs a request for an upload's bytes.
+    /// - Throws: ``HTTPProblem`` 421 when another process has them.
+    private func here<T>(_ body: () async throws -> T) async throws -> T {
+        do { return try await body() } catch let elsewhere as UploadElsewhere {
+            try processes.check(place: elsewhere.place)
+            // That process does not run.
+            throw UploadElsewhere.refusal
         }
     }
 

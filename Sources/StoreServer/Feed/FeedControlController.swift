@@ -11,11 +11,16 @@ struct FeedControlController: Sendable {
     let partners: Partners
     let now: @Sendable () -> Date
     let logger: Logger
+    /// The processes of the store, one of which may have the feeds; nil in the process that builds them.
+    var processes: OtherProcess?
 
     private static let largestBody = 4 << 10
 
     func addRoutes(to router: Router<StoreRequestContext>) {
-        router.on(.feeds) { _, _ in try .json(ControlAPI.Feeds(desk)) }
+        router.on(.feeds) { _, _ in
+            try processes?.checkFeeds(tellsAddress: true)
+            return try .json(ControlAPI.Feeds(desk))
+        }
         router.on(.buildFeed, use: build)
         router.on(.partners) { _, _ in
             try .json(
@@ -36,6 +41,7 @@ struct FeedControlController: Sendable {
     }
 
     @Sendable private func build(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try processes?.checkFeeds(tellsAddress: true)
         let order = try await request.decodeJSON(ControlAPI.FeedOrder.self, upTo: Self.largestBody)
         let mode = try order.mode.map { text in
             guard let mode = FeedMode(rawValue: text) else {

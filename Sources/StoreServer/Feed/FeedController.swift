@@ -19,6 +19,8 @@ struct FeedController: Sendable {
     let patience: StallWatch.Rule
     /// The machine's clock.
     let now: @Sendable () -> Date
+    /// The processes of the store, one of which may have the feeds; nil in the process that builds them.
+    var processes: OtherProcess?
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         for method in [HTTPRequest.Method.get, .head] { router.on("/feeds/**", method: method, use: answer) }
@@ -26,6 +28,7 @@ struct FeedController: Sendable {
 
     @Sendable private func answer(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         guard try await isPartner(request, context) else { return Self.refusal }
+        try processes?.checkFeeds(tellsAddress: false)
         // The path is only looked up among those that exist.
         let path = request.uri.path
         let shelf = desk.shelf

@@ -19,8 +19,8 @@ actor NotificationSender: Service {
     private static let longestPause = Duration.seconds(1)
     /// How long an app's notifications wait after the database or the signer failed.
     private static let pauseAfterFailure = Duration.seconds(10)
-    /// How often notifications that were kept long enough are deleted.
-    private static let pauseBetweenPrunings = Duration.seconds(3_600)
+    /// How often notifications that were kept long enough are deleted, in seconds.
+    private static let pruningSeconds: Int64 = 3_600
 
     private struct App: Hashable {
         var environment: StoreEnvironment
@@ -38,6 +38,7 @@ actor NotificationSender: Service {
     }
 
     private let outboxes: [NotificationOutbox]
+    private let claims: Claims?
     private let changes: Changes
     private let post: NotificationPost
     private let logger: Logger
@@ -50,12 +51,15 @@ actor NotificationSender: Service {
 
     /// Creates the sender of several environments.
     /// - Parameters:
+    ///   - claims: the claims of the processes that share the store; nil for a store of one process.
     ///   - changes: what changes is looked at soon.
     ///   - post: makes the attempts.
     init(
-        _ outboxes: [NotificationOutbox], changes: Changes, post: NotificationPost = NotificationPost(), logger: Logger
+        _ outboxes: [NotificationOutbox], claims: Claims? = nil, changes: Changes,
+        post: NotificationPost = NotificationPost(), logger: Logger
     ) {
         self.outboxes = outboxes
+        self.claims = claims
         self.changes = changes
         self.post = post
         self.logger = logger
@@ -89,8 +93,9 @@ actor NotificationSender: Service {
 
     /// Starts attempts for the due notifications that there are places for.
     private func startDue(_ group: inout DiscardingTaskGroup) async {
+        guard claims?.isCurrent ?? true else { return }
         if .now >= nextPruning {
-            nextPruning = .now + Self.pauseBetweenPrunings
+            nextPruning = .now + Duration.seconds(Self.pruningSeconds)
             group.addTask { await self.prune() }
         }
         let targets = outboxes.flatMap { outbox in outbox.receivers.keys.map { (outbox, $0) } }
@@ -130,8 +135,10 @@ actor NotificationSender: Service {
         var work = work[app] ?? Work()
         guard work.running < places else { return nil }
         if work.ready.isEmpty {
+            // A notification that waits for a place here could be sent by another process meanwhile.
             let due = try await outbox.due(
-                of: app.bundleID, besides: work.lanes.sorted(), limit: Self.readAtOnce)
+                of: app.bundleID, besides: work.lanes.sorted(),
+                limit: outbox.isShared ? places - work.running : Self.readAtOnce)
             // Attempts can have ended meanwhile.
             work = self.work[app] ?? Work()
             work.ready = due[...]
@@ -145,7 +152,13 @@ actor NotificationSender: Service {
 
     /// Deletes old notifications, beside the sending.
     private func prune() async {
-        do { for outbox in outboxes { try await outbox.prune() } } catch {
+        do {
+            for outbox in outboxes {
+                let name = "\(outbox.store.environment.name).pruning"
+                guard try await claims?.take(name, seconds: Self.pruningSeconds) ?? true else { continue }
+                try await outbox.prune()
+            }
+        } catch {
             guard !(error is CancellationError) else { return }
             logger.error("old notifications not deleted", metadata: ["problem": "\(Self.text(error))"])
         }
@@ -157,13 +170,16 @@ actor NotificationSender: Service {
         to notification: OutgoingNotification, of app: App, _ outbox: NotificationOutbox
     ) async {
         let apps = outbox.store.apps
+        var wasSent = false
         if let receiver = apps.notificationReceiver(of: app.bundleID, in: app.environment) {
             let date = outbox.store.clock.milliseconds
             let body = notification.body(password: apps[app.bundleID]?.sharedSecret)
             if let result = await post.send(body: body, to: receiver) {
+                wasSent = true
                 await record(SendAttempt(date: date, result: result), of: notification, app, outbox)
             }
         }
+        if !wasSent { try? await outbox.release(notification) }
         work[app]?.lanes.remove(notification.lane)
         work[app]?.running -= 1
         alarm.yield()
@@ -182,7 +198,9 @@ actor NotificationSender: Service {
                     "type": "\(notification.type)", "result": "\(attempt.result.rawValue)",
                 ]
                 if notification.isSample { metadata["sample"] = "true" }
-                if state == .failed {
+                if state == nil, outbox.isShared {
+                    logger.warning("the result of a late attempt does not count", metadata: metadata)
+                } else if state == .failed {
                     logger.warning("a notification is not sent any more", metadata: metadata)
                 } else if notification.isSample {
                     logger.notice("a sample of a notification was sent", metadata: metadata)

@@ -57,11 +57,21 @@ final class SheetBoard: Sendable {
     private let state = Mutex(State())
     private let polls = LongPolls()
     private let nextPolls = LongPolls()
+    /// The processes of the store, which have boards of their own.
+    let processes: OtherProcess
+    private let node: Int
     private let now: @Sendable () -> ContinuousClock.Instant
     private let changed: @Sendable () -> Void
 
-    /// - Parameter changed: called when a sheet was posted or answered.
-    init(now: @escaping @Sendable () -> ContinuousClock.Instant, changed: @escaping @Sendable () -> Void = {}) {
+    /// - Parameters:
+    ///   - node: the number of this process, with which the ids of its sheets begin.
+    ///   - changed: called when a sheet was posted or answered.
+    init(
+        node: Int = 0, processes: OtherProcess = OtherProcess(nil),
+        now: @escaping @Sendable () -> ContinuousClock.Instant, changed: @escaping @Sendable () -> Void = {}
+    ) {
+        self.node = node
+        self.processes = processes
         self.now = now
         self.changed = changed
     }
@@ -69,11 +79,7 @@ final class SheetBoard: Sendable {
     /// Posts a question and returns its id. Drops the oldest notice or delivered answer when the board is full; returns
     /// nil when none can be dropped.
     func post(_ question: SheetQuestion) -> String? {
-        var generator = SystemRandomNumberGenerator()
-        let id = (0..<2).map { _ in
-            let digits = String(UInt64.random(in: 0...UInt64.max, using: &generator), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        let id = ProcessID.make(node: node)
         let now = now()
         let (isPosted, gone) = state.withLock { state in
             var gone = state.entries.filter { $0.value.end <= now }

@@ -34,9 +34,10 @@ struct SheetController: Sendable {
             return try Response.json(SheetPosted(id: id, path: SheetRoute.page(id).path), status: .created)
         }
         router.on(.sheet(.outcome("", wait: nil))) { request, context in
+            let id = try id(context)
             let wait = request.uri.queryParameters[SheetRoute.wait[...]].flatMap { Int($0) } ?? 0
             let limit = Duration.seconds(min(max(wait, 0), Self.longestWait))
-            switch await board.outcome(Self.id(context), waiting: limit) {
+            switch await board.outcome(id, waiting: limit) {
             case .answered(let reply): return try Response.json(reply)
             case .waiting: return Response(status: .noContent)
             case .gone:
@@ -44,15 +45,22 @@ struct SheetController: Sendable {
                     .notFound, code: "not_found", message: "This sheet has been answered or has expired.")
             }
         }
-        router.on(.sheet(.page(""))) { _, context in try await page(Self.id(context)) }
+        router.on(.sheet(.page(""))) { _, context in try await page(try id(context)) }
         router.on(.sheet(.answer(""))) { request, context in
+            let id = try id(context)
             let body = try await request.boundedBody(upTo: Self.largestForm)
-            return try take(QueryParameters(query: String(buffer: body)), Self.id(context))
+            return try take(QueryParameters(query: String(buffer: body)), id)
         }
         router.on(.sheet(.asset(""))) { request, _ in try SheetPages.asset(request.uri.path) }
     }
 
-    private static func id(_ context: StoreRequestContext) -> String { context.parameter(.id) ?? "" }
+    /// The id of a request's sheet.
+    /// - Throws: ``HTTPProblem`` 421 when another process has the sheet.
+    private func id(_ context: StoreRequestContext) throws -> String {
+        let id = context.parameter(.id) ?? ""
+        try board.processes.check(id: id)
+        return id
+    }
 
     /// The question with texts of bounded length.
     /// - Throws: ``HTTPProblem`` 400 for a value that cannot be shortened.

@@ -15,9 +15,14 @@ public struct VisitDesk: Sendable {
     /// - Parameters:
     ///   - base: the storefront's base URL, without a trailing slash.
     ///   - campaigns: counts the views that campaigns led to.
-    public init(base: @escaping @Sendable () -> String, prices: ItemPriceText, campaigns: Campaigns) {
+    ///   - node: the number of this process, with which the identifiers of its visits begin.
+    ///   - processes: the processes of the store, which have visits of their own.
+    public init(
+        base: @escaping @Sendable () -> String, prices: ItemPriceText, campaigns: Campaigns, node: Int = 0,
+        processes: OtherProcess = OtherProcess(nil)
+    ) {
         self.campaigns = campaigns
-        board = VisitBoard(now: { .now })
+        board = VisitBoard(node: node, processes: processes, now: { .now })
         self.base = base
         self.prices = prices
     }
@@ -91,6 +96,7 @@ extension DeviceController {
     /// The visit that a request names. Only the device that opened a page may use it.
     private func visit(of request: Request, _ context: StoreRequestContext) throws -> (id: String, visit: Visit) {
         let id = context.parameters.get("id") ?? ""
+        try visits.board.processes.check(id: id)
         guard let visit = visits.board.visit(id), visit.token == request.bearerToken.map(String.init),
             visit.environment == store.environment
         else { throw StoreError(.notFound, "This page has expired.") }

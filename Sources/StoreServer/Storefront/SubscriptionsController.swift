@@ -67,6 +67,7 @@ struct SubscriptionsController: Sendable {
     }
 
     private func place(_ context: StoreRequestContext) async throws -> Place {
+        try visits.board.processes.check(id: context.parameters.get("id") ?? "")
         guard let id = context.parameters.get("id"), let visit = visits.board.visit(id), visit.item == nil,
             let store = stores.first(where: { $0.environment == visit.environment }),
             let account = try await visit.account(in: store), let storefront = Storefront.named(account.storefront)

@@ -1,5 +1,3 @@
-import CornerstoreEncoding
-import Crypto
 import Store
 import StoreWire
 import Synchronization
@@ -22,7 +20,7 @@ struct Visit: Sendable {
 
 /// The pages that devices opened. They are kept in memory only: when the server stops, apps open their pages again.
 ///
-/// A visit's identifier is 128 random bits, and its address is the right to buy one item with one account, or to
+/// A visit's identifier has 120 random bits, and its address is the right to buy one item with one account, or to
 /// manage the account's subscriptions.
 final class VisitBoard: Sendable {
     /// The most visits at once, and of one account.
@@ -48,14 +46,25 @@ final class VisitBoard: Sendable {
 
     private let state = Mutex(State())
     private let polls = LongPolls()
+    /// The processes of the store, which have boards of their own.
+    let processes: OtherProcess
+    private let node: Int
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    init(now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
+    /// - Parameter node: the number of this process, with which the identifiers of its visits begin.
+    init(
+        node: Int = 0, processes: OtherProcess = OtherProcess(nil),
+        now: @escaping @Sendable () -> ContinuousClock.Instant
+    ) {
+        self.node = node
+        self.processes = processes
+        self.now = now
+    }
 
     /// Opens a visit and returns its identifier. The account's oldest visit gives way when it has too many, or else the
     /// oldest of all.
     func open(_ visit: Visit) -> String {
-        let id = Hexadecimal.encoded(SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) })
+        let id = ProcessID.make(node: node)
         let now = now()
         let gone = state.withLock { state in
             var gone = state.entries.filter { $0.value.end <= now }

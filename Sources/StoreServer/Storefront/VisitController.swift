@@ -62,6 +62,7 @@ struct VisitController: Sendable {
     }
 
     private func place(_ context: StoreRequestContext) async throws -> Place {
+        try visits.board.processes.check(id: context.parameters.get("id") ?? "")
         guard let id = context.parameters.get("id"), let visit = visits.board.visit(id),
             let store = stores.first(where: { $0.environment == visit.environment }),
             let account = try await visit.account(in: store),

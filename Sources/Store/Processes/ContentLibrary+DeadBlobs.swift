@@ -1,0 +1,71 @@
+import BlobStorage
+import Database
+import StoreWire
+
+/// The deletion of bytes that nothing uses, in a storage that several processes share.
+extension ContentLibrary {
+    /// The claim of the process that deletes bytes. A process that reads all of them, such as a backup, keeps it
+    /// meanwhile.
+    public static let blobsClaim = "blobs"
+    /// How long a process that ended keeps the claim, in seconds.
+    private static let claimSeconds: Int64 = 60
+    /// The most bytes, by their digests, that are deleted in one run.
+    private static let mostRemoved = 100
+    /// How often, and how many times, a process asks whether another one has deleted bytes that it is about to store.
+    private static let (pause, mostPauses) = (Duration.milliseconds(50), 100)
+
+    /// Whether a version, an upload that is being checked or an item's file uses these bytes.
+    static func isUsed(_ digest: BlobDigest, _ connection: Connection) throws -> Bool {
+        try HostedVersion.use(digest, connection) || ContentUpload.isChecked(digest, connection)
+            || ItemBlob.use(digest, connection)
+    }
+
+    /// Keeps other processes from deleting bytes that this one is about to store. The transaction that records their
+    /// use calls ``release(_:_:)``.
+    /// - Throws: ``StoreError`` `unavailable` when another process is deleting them; ``DatabaseError``.
+    func hold(_ digest: BlobDigest) async throws {
+        guard let claims else { return }
+        for _ in 0..<Self.mostPauses {
+            if try await database.write({ try DeadBlobs.hold(digest, at: claims.now(), $0) }) { return }
+            try await Task.sleep(for: Self.pause)
+        }
+        throw StoreError(.unavailable, "The store is deleting an unused file with the same bytes. Try again later.")
+    }
+
+    /// Ends ``hold(_:)``, because the bytes are used now.
+    func release(_ digest: BlobDigest, _ connection: Connection) throws {
+        if claims != nil { try DeadBlobs.remove(digest, connection) }
+    }
+
+    /// Deletes bytes that nothing has used for ten minutes, unless another process does it. Does nothing in a store of
+    /// one process, which deletes them at once.
+    /// - Throws: ``BlobError``, ``DatabaseError``. The rest is deleted later.
+    public func removeDeadBlobs() async throws {
+        guard let claims, try await claims.take(Self.blobsClaim, seconds: Self.claimSeconds) else { return }
+        do {
+            let digests = try await database.read {
+                try DeadBlobs.due(at: claims.now(), limit: Self.mostRemoved, $0)
+            }
+            for digest in digests {
+                guard try await claims.take(Self.blobsClaim, seconds: Self.claimSeconds) else { return }
+                try await removeDead(digest, at: claims.now())
+            }
+        } catch {
+            await claims.release(Self.blobsClaim)
+            throw error
+        }
+        await claims.release(Self.blobsClaim)
+    }
+
+    private func removeDead(_ digest: BlobDigest, at now: Int64) async throws {
+        let isDead = try await database.write { connection in
+            guard try DeadBlobs.beginRemoval(digest, at: now, connection) else { return false }
+            guard try Self.isUsed(digest, connection) else { return true }
+            try DeadBlobs.remove(digest, connection)
+            return false
+        }
+        guard isDead else { return }
+        try await blobs.remove(digest)
+        try await database.write { try DeadBlobs.endRemoval(digest, begunAt: now, $0) }
+    }
+}
