@@ -48,8 +48,8 @@ struct ModuleTable {
         "HTTPSupport": Row(
             ["CZlib", "CornerstoreEncoding"],
             outside: [
-                "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
-                "NIOHTTPTypesHTTP1",
+                "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "Metrics", "NIOCore", "NIOHTTP1",
+                "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
             ]),
 
         // The app's column.
@@ -80,10 +80,10 @@ struct ModuleTable {
         "StoreServer": Row(
             [
                 "BlobStorage", "CGD", "ConsolePages", "ControlWire", "CornerstoreEncoding", "CornerstoreHTTPClient",
-                "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreWire",
+                "Database", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreWire",
             ],
             outside: [
-                "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
+                "Crypto", "HTTPTypes", "Hummingbird", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle",
                 "UnixSignals",
             ]
         ),

@@ -20,12 +20,15 @@ extension StoreApplication {
             [sandbox, production], apps: apps, catalog: catalog, managed: managed, desk: desk, reviews: reviews,
             campaigns: campaigns, feeds: feedControl, keys: apiKeyControl, notifications: notificationControl,
             adminToken: configuration.adminToken, isGuarded: isGuarded, patience: configuration.stallPatience,
-            operatorDesk: operatorDesk, console: { [openAddresses] in openAddresses.value?.console })
+            operatorDesk: operatorDesk, console: { [openAddresses] in openAddresses.value?.console },
+            operation: operation)
     }
 }
 
 extension ControlAPI.Settings {
-    init(_ configuration: StoreServerConfiguration, _ authority: CertificateAuthority, _ addresses: Addresses?) {
+    init(
+        _ configuration: StoreServerConfiguration, _ authority: CertificateAuthority, _ addresses: Addresses?, node: Int
+    ) {
         let limits = configuration.limits.values
         var numbers = [
             "connections": limits.connections, "bodyBytes": limits.bodyBytes,
@@ -54,7 +57,7 @@ extension ControlAPI.Settings {
                 ControlAPI.Root(name: "receipts", authority.receiptRoot),
                 ControlAPI.Root(name: "jws", authority.jwsRoot),
             ],
-            node: configuration.node, needsAdminToken: configuration.adminToken != nil, limits: numbers,
+            node: node, needsAdminToken: configuration.adminToken != nil, limits: numbers,
             rates: rates)
     }
 }
