@@ -114,6 +114,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Backups",
+            dependencies: [
+                "BlobStorage",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "ConsolePages",
             dependencies: [
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -325,6 +335,7 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
+                "Backups",
                 "BlobStorage",
                 "CGD",
                 "ConsolePages",
@@ -371,6 +382,7 @@ let package = Package(
         .target(
             name: "MerchantServer",
             dependencies: [
+                "Backups",
                 "BlobStorage",
                 "CornerstoreEncoding",
                 "HTTPSupport",
@@ -388,8 +400,6 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -400,6 +410,7 @@ let package = Package(
         .target(
             name: "CornerstoreCommands",
             dependencies: [
+                "Backups",
                 "BlobStorage",
                 "Console",
                 "ConsolePages",
@@ -692,7 +703,7 @@ let package = Package(
         .executableTarget(
             name: "kill-test-merchant",
             dependencies: [
-                "CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer",
+                "CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer", "StoreServer",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

@@ -42,6 +42,7 @@ struct ModuleTable {
         "ContentPackages": Row(["CLinux", "CZlib", "CornerstoreEncoding"], outside: ["Crypto"]),
         "ContentDownloads": Row(["CornerstoreEncoding", "CornerstoreHTTPClient"], outside: ["Crypto"]),
         "BlobStorage": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
+        "Backups": Row(["BlobStorage"], outside: ["Crypto", "Subprocess", "SystemPackage"]),
         "Database": Row(["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
         "ConsolePages": Row([], outside: ["Crypto", "Mustache"]),
         "ServerSupport": Row([]),
@@ -79,6 +80,7 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             [
+                "Backups",
                 "BlobStorage", "CGD", "ConsolePages", "ControlWire", "CornerstoreEncoding", "CornerstoreHTTPClient",
                 "Database", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreWire",
             ],
@@ -95,12 +97,12 @@ struct ModuleTable {
         ),
         "MerchantServer": Row(
             [
-                "BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Merchant", "MerchantWire", "ServerSupport",
-                "StoreReceipts", "StoreWire",
+                "Backups", "BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Merchant", "MerchantWire",
+                "ServerSupport", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",
-                "ServiceLifecycle", "Subprocess", "SystemPackage", "UnixSignals", "Yams",
+                "ServiceLifecycle", "UnixSignals", "Yams",
             ]
         ),
 
@@ -114,6 +116,7 @@ struct ModuleTable {
         ),
         "CornerstoreCommands": Row(
             [
+                "Backups",
                 "BlobStorage", "Console", "ConsolePages", "ContentDownloads", "ContentPackages", "ControlWire",
                 "CornerstoreEncoding",
                 "Database", "DeviceScreen", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire",

@@ -69,7 +69,7 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
         guard self == .postgresql else { return try await body(nil, prefix) }
         guard let address = Self.address else { throw MissingServer() }
         let result = await Result.catching { try await Self.servers.with { try await body(address, prefix) } }
-        for name in ["apps", "sandbox", "production", "merchant", "processes"] {
+        for name in ["apps", "sandbox", "production", "processes", "merchant"] {
             try await Self.drop("\(prefix)_\(name)", at: address)
         }
         return try result.get()

@@ -86,10 +86,9 @@ struct ServeSettings {
                 && !$0.value.isEmpty
         }
         // This variable has the key itself. The option and the file name the key's file.
-        let environment = environment.filter { $0.key != StoreKey.variable }
         layers = LayeredSettings(
-            flags: flags, lists: [.files: files, .merchantProducts: productsFiles], environment: environment, file: file
-        )
+            flags: flags, lists: [.files: files, .merchantProducts: productsFiles],
+            environment: environment.filter { $0.key != StoreKey.variable }, file: file)
     }
 
     private func text(_ setting: ServeSetting) -> String? { layers.text(setting) }

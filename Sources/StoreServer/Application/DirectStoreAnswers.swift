@@ -1,4 +1,5 @@
 import HTTPSupport
+import HTTPTypes
 import NIOCore
 import Store
 import StoreReceipts

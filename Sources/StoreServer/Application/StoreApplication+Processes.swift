@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Database
 import Foundation
 import Glibc
@@ -162,6 +163,17 @@ extension StoreApplication {
                 "signed payloads do not name the OCSP responder, online checks will fail",
                 metadata: ["problem": "\(error)"])
         }
+    }
+}
+
+extension Logger {
+    /// The same logger, whose lines name the process of a store.
+    /// - Parameter node: the process's number; nil for a store of one process.
+    func naming(process node: Int?) -> Logger {
+        guard let node else { return self }
+        var logger = self
+        logger[metadataKey: "process"] = "\(node)"
+        return logger
     }
 }
 

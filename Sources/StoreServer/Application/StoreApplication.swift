@@ -124,6 +124,7 @@ public struct StoreApplication: Sendable {
     ) async throws -> StoreApplication {
         let (catalog, notes) = loaded
         let membership = databases.membership
+        let logger = logger.naming(process: membership?.node)
         let node = membership?.node ?? configuration.node ?? 0
         let holder = UUID()
         let claims = membership.map { _ in Claims(databases, holder: holder, now: milliseconds(now)) }

@@ -1,7 +1,6 @@
 import HTTPSupport
 import Metrics
 import Store
-import StoreReceipts
 import StoreWire
 import Synchronization
 
@@ -42,7 +41,8 @@ final class StoreMetrics: Sendable {
         let registry = registry
         requests = RequestMetricsMiddleware(registry)
         purchases = Dictionary(
-            uniqueKeysWithValues: StoreEnvironment.allCases.map { environment in
+            uniqueKeysWithValues: StoreEnvironment.allCases.map {
+                environment -> (StoreEnvironment, [PurchaseResponse.State: Counter]) in
                 let counters = PurchaseResponse.State.allCases.map { state in
                     (
                         state,

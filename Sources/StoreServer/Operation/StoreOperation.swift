@@ -13,11 +13,11 @@ struct StoreOperation: Sendable {
     /// Whether the process has heard of all changes up to a few seconds ago; nil for a store of one process.
     let isCurrent: (@Sendable () -> Bool)?
 
-    /// Counts the requests, and names their origin in the log. Add it before all other middleware.
+    /// Counts the requests, and names their environment in the log. Add it before all other middleware.
     /// - Parameter environment: the environment of the port; nil for the control port and the storefront.
     func addMetrics(to router: Router<StoreRequestContext>, environment: StoreEnvironment?) {
         router.add(middleware: metrics.requests)
-        router.add(middleware: OriginMiddleware(node: node, environment: environment))
+        if let environment { router.add(middleware: EnvironmentMiddleware(environment: environment)) }
     }
 
     /// Answers whether the process works and is ready. Add it before what refuses requests.
@@ -29,19 +29,17 @@ struct StoreOperation: Sendable {
     }
 }
 
-/// Adds the process and the environment to each log line of a request.
-private struct OriginMiddleware: RouterMiddleware {
+/// Adds the environment to each log line of a request.
+private struct EnvironmentMiddleware: RouterMiddleware {
     typealias Context = StoreRequestContext
 
-    let node: Int?
-    let environment: StoreEnvironment?
+    let environment: StoreEnvironment
 
     func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         var context = context
-        if let node { context.logger[metadataKey: "process"] = "\(node)" }
-        if let environment { context.logger[metadataKey: "environment"] = "\(environment.name)" }
+        context.logger[metadataKey: "environment"] = "\(environment.name)"
         return try await next(request, context)
     }
 }
