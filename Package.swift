@@ -114,6 +114,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Backups",
+            dependencies: [
+                "BlobStorage",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "ConsolePages",
             dependencies: [
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -161,6 +171,7 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -324,6 +335,7 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
+                "Backups",
                 "BlobStorage",
                 "CGD",
                 "ConsolePages",
@@ -340,6 +352,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -369,6 +382,7 @@ let package = Package(
         .target(
             name: "MerchantServer",
             dependencies: [
+                "Backups",
                 "BlobStorage",
                 "CornerstoreEncoding",
                 "HTTPSupport",
@@ -386,8 +400,6 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -398,6 +410,7 @@ let package = Package(
         .target(
             name: "CornerstoreCommands",
             dependencies: [
+                "Backups",
                 "BlobStorage",
                 "Console",
                 "ConsolePages",
@@ -550,6 +563,7 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -640,7 +654,6 @@ let package = Package(
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -690,7 +703,7 @@ let package = Package(
         .executableTarget(
             name: "kill-test-merchant",
             dependencies: [
-                "CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer",
+                "CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer", "StoreServer",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

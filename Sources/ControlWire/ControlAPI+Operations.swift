@@ -140,11 +140,13 @@ extension ControlAPI {
         public var code: String?
         /// A sentence about the error; nil when the request succeeded.
         public var reason: String?
+        /// The number of the process that answered, whose log this is; nil in a store of one process.
+        public var process: Int?
 
         /// Creates an entry.
         public init(
             number: Int, date: String, environment: String? = nil, method: String, route: String, status: Int,
-            receiptStatus: Int? = nil, code: String? = nil, reason: String? = nil
+            receiptStatus: Int? = nil, code: String? = nil, reason: String? = nil, process: Int? = nil
         ) {
             self.number = number
             self.date = date
@@ -155,6 +157,7 @@ extension ControlAPI {
             self.receiptStatus = receiptStatus
             self.code = code
             self.reason = reason
+            self.process = process
         }
     }
 

@@ -4,8 +4,12 @@ import StoreWire
 /// The routes of the control port. Both ends use this table: the server routes by ``template``, and the command line
 /// requests ``path``. Tests compare the server's routes and `Documentation/ControlPort.md` with ``all``.
 public enum ControlRoute: Sendable, Hashable {
-    /// Gets whether both stores' databases answer.
+    /// Gets whether the process works. It needs no token.
     case health
+    /// Gets whether the process can serve requests, and if not, why: for load balancers. It needs no token.
+    case readiness
+    /// Gets the metrics of the process in Prometheus' text format.
+    case metrics
     /// Lists the apps: ``ControlAPI/App``.
     case apps
 
@@ -359,6 +363,8 @@ public enum ControlRoute: Sendable, Hashable {
     private var line: Line {
         switch self {
         case .health: Line(.get, "/health")
+        case .readiness: Line(.get, "/ready")
+        case .metrics: Line(.get, "/metrics")
         case .apps: Line(.get, "/control/v1/apps")
         case .clock(let store): Line(.get, store, "clock")
         case .changeClock(let store): Line(.put, store, "clock")
@@ -552,7 +558,8 @@ public enum ControlRoute: Sendable, Hashable {
     /// One route of each line of the table, with values that stand for any.
     public static let all: [ControlRoute] =
         [
-            .health, .apps, .clock(.sandbox), .changeClock(.sandbox), .faults(.sandbox), .orderFault(.sandbox),
+            .health, .readiness, .metrics, .apps, .clock(.sandbox), .changeClock(.sandbox), .faults(.sandbox),
+            .orderFault(.sandbox),
             .clearFaults(.sandbox), .paymentRules(.sandbox), .addPaymentRule(.sandbox), .clearPaymentRules(.sandbox),
             .accounts(.sandbox), .createAccount(.sandbox), .changeAccount(.sandbox, email: ""), .transactions(.sandbox),
             .refund(.sandbox, id: ""), .pendingPurchases(.sandbox), .approve(.sandbox, key: UUID()),

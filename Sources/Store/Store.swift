@@ -78,7 +78,7 @@ public final class Store: Sendable {
     /// Opens one of the two stores.
     /// - Parameters:
     ///   - content: the hosted content; nil for none.
-    ///   - signer: signs this environment's receipts.
+    ///   - signer: returns the signer of this environment's receipts, whose leaf certificate can be replaced.
     ///   - verifier: holds the root certificates that `verifyReceipt` accepts.
     ///   - node: this process's number in transaction ids, 0 to 63.
     ///   - realTime: the machine's clock.
@@ -86,12 +86,14 @@ public final class Store: Sendable {
     ///   - processor: the payment processor; nil for the sandbox's own, which approves or declines by rule.
     ///   - changes: counts what changes in both stores.
     ///   - policy: how subscriptions renew; nil for the environment's usual way.
+    ///   - isFresh: whether this process has heard of all accounts that other processes changed until a second ago.
     /// - Throws: ``DatabaseError``.
     public static func open(
         _ environment: StoreEnvironment, databases: StoreDatabases, apps: AppRegistry, catalog: CurrentCatalog,
-        content: ContentLibrary?, signer: ReceiptSigner, verifier: ReceiptVerifier, node: Int,
+        content: ContentLibrary?, signer: @escaping @Sendable () -> ReceiptSigner, verifier: ReceiptVerifier, node: Int,
         realTime: @escaping @Sendable () -> Date, passwordCost: PasswordCost = .standard,
-        processor: (any PaymentProcessor)?, changes: Changes = Changes(), policy: RenewalPolicy? = nil
+        processor: (any PaymentProcessor)?, changes: Changes = Changes(), policy: RenewalPolicy? = nil,
+        isFresh: @escaping @Sendable () -> Bool = { true }
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
@@ -113,9 +115,10 @@ public final class Store: Sendable {
         }
         return Store(
             environment: environment, database: database,
-            accounts: Accounts(database: database, cost: passwordCost) {
-                changes.record(ChangeTopic(.accounts, environment))
-            }, clock: clock, apps: apps,
+            accounts: Accounts(
+                database: database, cost: passwordCost,
+                changed: { changes.record(ChangeTopic(.accounts, environment)) }, isFresh: isFresh),
+            clock: clock, apps: apps,
             catalog: catalog, content: content, changes: changes, payments: payments, processor: processor ?? payments,
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),

@@ -14,18 +14,24 @@ public enum StoreRouters {
     ///   - serverAPI: the App Store Server API of the environment.
     ///   - ocsp: answers whether the certificates of signed payloads are good.
     ///   - requests: the log of `verifyReceipt` and refused requests.
+    ///   - operation: what supervisors and load balancers ask for.
     static func protocolRouter(
         _ store: Store, reviews: Reviews, visits: VisitDesk, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
-        patience: StallWatch.Rule = .usual, serverAPI: ServerAPI, ocsp: OCSPController, requests: RequestLog
+        patience: StallWatch.Rule = .usual, serverAPI: ServerAPI, ocsp: OCSPController, requests: RequestLog,
+        operation: StoreOperation
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
+        operation.addMetrics(to: router, environment: store.environment)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
         router.add(
             middleware: ProblemMiddleware(HTTPProblem.store, refused: requests.refusal(at: store.environment)))
         router.add(middleware: HostMiddleware())
+        operation.addHealth(to: router)
+        operation.addGuard(to: router)
         DeviceController(
-            store: store, reviews: reviews, visits: visits, signIns: signIns, isBehindProxy: isBehindProxy
+            store: store, reviews: reviews, visits: visits, signIns: signIns, isBehindProxy: isBehindProxy,
+            metrics: operation.metrics
         ).addRoutes(to: router)
         VerifyReceiptController(store: store, requests: requests).addRoutes(to: router)
         ContentController(store: store, patience: patience).addRoutes(to: router)
@@ -48,20 +54,24 @@ public enum StoreRouters {
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
     ///   - patience: the lowest rate at which a client may download a preview.
     ///   - requests: the log of refused requests.
+    ///   - operation: what supervisors and load balancers ask for.
     static func storefrontRouter(
         _ finder: ItemFinder, pages: ItemPages, reviews: Reviews, campaigns: Campaigns, visits: VisitDesk,
         stores: [Store], feeds: FeedController,
         searches: SearchLimit? = nil, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
         patience: StallWatch.Rule = .usual,
-        requests: RequestLog
+        requests: RequestLog, operation: StoreOperation
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self, options: .autoGenerateHeadEndpoints)
+        operation.addMetrics(to: router, environment: nil)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
         router.add(
             middleware: ProblemMiddleware(
                 HTTPProblem.store, page: pages.response, refused: requests.refusal(at: nil)))
         router.add(middleware: HostMiddleware())
+        operation.addHealth(to: router)
+        operation.addGuard(to: router)
         let search = SearchController(finder: finder, limit: searches, isBehindProxy: isBehindProxy)
         search.addRoutes(to: router)
         // Its middleware answers for the page of subscriptions, too.
@@ -89,24 +99,29 @@ public enum StoreRouters {
     ///   - patience: the lowest rate at which a client may upload content.
     ///   - operatorDesk: what the operator sees of the server itself.
     ///   - console: the base URL of the console beside the store; nil without one.
+    ///   - operation: what supervisors, load balancers and monitoring systems ask for.
     static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, managed: ManagedCatalog, desk: ContentDesk?,
         reviews: Reviews, campaigns: Campaigns, feeds: FeedControlController, keys: APIKeyController,
         authority: AuthorityController, notifications: NotificationController,
         adminToken: String?, isGuarded: Bool = true, patience: StallWatch.Rule = .usual, operatorDesk: OperatorDesk,
-        console: @escaping @Sendable () -> String?
+        console: @escaping @Sendable () -> String?, operation: StoreOperation
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
+        operation.addMetrics(to: router, environment: nil)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
         router.add(
             middleware: ProblemMiddleware(HTTPProblem.store, refused: operatorDesk.requests.refusal(at: nil)))
+        if isGuarded { router.add(middleware: HostMiddleware()) }
+        operation.addHealth(to: router)
         if isGuarded {
-            router.add(middleware: HostMiddleware())
             // The console has guards of its own, and its address is no secret.
             router.add(middleware: ConsoleRedirectMiddleware(console: console))
             router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
         }
+        MetricsController(metrics: operation.metrics).addRoutes(to: router)
+        operation.addGuard(to: router)
         router.add(
             middleware: AuditMiddleware(
                 audit: operatorDesk.audit, changes: operatorDesk.changes, now: operatorDesk.now))
@@ -121,7 +136,10 @@ public enum StoreRouters {
         notifications.addRoutes(to: router)
         RefundRequestController(stores: byEnvironment).addRoutes(to: router)
         RateLimitController(stores: byEnvironment).addRoutes(to: router)
-        if let desk { ContentControlController(desk: desk, patience: patience).addRoutes(to: router) }
+        if let desk {
+            ContentControlController(desk: desk, patience: patience, processes: operation.others)
+                .addRoutes(to: router)
+        }
         SheetController(board: operatorDesk.sheets, catalog: catalog).addRoutes(to: router)
         OperatorController(apps: apps, catalog: catalog, desk: operatorDesk).addRoutes(to: router)
         EventController(changes: operatorDesk.changes, places: operatorDesk.places).addRoutes(to: router)

@@ -42,14 +42,15 @@ struct ModuleTable {
         "ContentPackages": Row(["CLinux", "CZlib", "CornerstoreEncoding"], outside: ["Crypto"]),
         "ContentDownloads": Row(["CornerstoreEncoding", "CornerstoreHTTPClient"], outside: ["Crypto"]),
         "BlobStorage": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
+        "Backups": Row(["BlobStorage"], outside: ["Crypto", "Subprocess", "SystemPackage"]),
         "Database": Row(["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
         "ConsolePages": Row([], outside: ["Crypto", "Mustache"]),
         "ServerSupport": Row([]),
         "HTTPSupport": Row(
             ["CZlib", "CornerstoreEncoding"],
             outside: [
-                "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
-                "NIOHTTPTypesHTTP1",
+                "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "Metrics", "NIOCore", "NIOHTTP1",
+                "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
             ]),
 
         // The app's column.
@@ -79,11 +80,12 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             [
+                "Backups",
                 "BlobStorage", "CGD", "ConsolePages", "ControlWire", "CornerstoreEncoding", "CornerstoreHTTPClient",
                 "Database", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts", "StoreWire",
             ],
             outside: [
-                "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
+                "Crypto", "HTTPTypes", "Hummingbird", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle",
                 "UnixSignals",
             ]
         ),
@@ -95,12 +97,12 @@ struct ModuleTable {
         ),
         "MerchantServer": Row(
             [
-                "BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Merchant", "MerchantWire", "ServerSupport",
-                "StoreReceipts", "StoreWire",
+                "Backups", "BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Merchant", "MerchantWire",
+                "ServerSupport", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",
-                "ServiceLifecycle", "Subprocess", "SystemPackage", "UnixSignals", "Yams",
+                "ServiceLifecycle", "UnixSignals", "Yams",
             ]
         ),
 
@@ -114,6 +116,7 @@ struct ModuleTable {
         ),
         "CornerstoreCommands": Row(
             [
+                "Backups",
                 "BlobStorage", "Console", "ConsolePages", "ContentDownloads", "ContentPackages", "ControlWire",
                 "CornerstoreEncoding",
                 "Database", "DeviceScreen", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire",

@@ -1,5 +1,8 @@
+import Foundation
 import Logging
 import MerchantServer
+import Store
+import TestSupport
 import Testing
 
 @testable import CornerstoreCommands
@@ -24,7 +27,8 @@ import Testing
         #expect(
             [configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [8400, 8401, 8402])
         #expect(configuration.dataDirectory.lastPathComponent == ".cornerstore")
-        #expect(configuration.databaseURL == nil && configuration.adminToken == nil && configuration.node == 0)
+        #expect(configuration.databaseURL == nil && configuration.adminToken == nil && configuration.node == nil)
+        #expect(configuration.storeKey == nil && configuration.connections == 16 && !configuration.requiresStandby)
         #expect(try settings().logLevel() == .notice)
     }
 
@@ -82,7 +86,8 @@ import Testing
             case .database: "postgres://localhost/x"
             case .schemaPrefix: "another"
             case .host: "127.0.0.2"
-            case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .consolePort, .node: "7"
+            case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .consolePort, .node, .connections:
+                "7"
             case .storefrontURL, .ocspURL: "https://store.example"
             case .consoleHost: "console.example"
             case .webhook: "https://backend.example/hook"
@@ -94,12 +99,18 @@ import Testing
             case .logFormat: "json"
             case .adminToken: "token"
             case .blobs: "s3://packages?region=eu-west-3"
-            case .behindProxy, .noRateLimits, .samples, .accountTokens: "true"
+            case .behindProxy, .noRateLimits, .samples, .accountTokens, .requireStandby: "true"
+            case .blobsShared: "/srv/content"
+            case .storeKey: "/nonexistent/store.key"
             case .consumption: "prorate"
             case .signInRate, .accountRate, .addressRate, .userRate, .keyRate, .searchRate: "3:70"
             case .maxConnections, .maxConnectionsPerAddress, .maxBodyMemory: "77"
             }
         let name = "CORNERSTORE_" + setting.rawValue.uppercased().replacing("-", with: "_")
+        if setting == .storeKey {
+            // The variable has the key itself, not the name of a file; see theStoreKeyComesFromAFileOrTheEnvironment.
+            return
+        }
         if setting == .samples {
             // They matter to a merchant that answers consumption requests.
             let answers = try settings(flags: [.samples: value, .consumption: "grant"]).merchant()
@@ -113,6 +124,50 @@ import Testing
             described(settings(file: "{\"\(setting.rawValue)\": \"\(value)\"}")),
         ]
         #expect(changed.allSatisfy { $0 != usual && $0 == changed[0] })
+    }
+
+    private static let key = Data(repeating: 7, count: 32).base64EncodedString()
+    private static let otherKey = Data(repeating: 8, count: 32).base64EncodedString()
+
+    @Test func theStoreKeyComesFromAFileOrTheEnvironment() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let file = directory.url.appendingPathComponent("store.key").path
+            let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+            #expect(FileManager.default.createFile(atPath: file, contents: Data(Self.key.utf8), attributes: mode))
+            let known = try StoreKey(base64: Self.key)
+            let variable = ["CORNERSTORE_STORE_KEY": Self.key]
+            for settings in try [
+                settings(flags: [.storeKey: file]), settings(environment: variable), settings(file: "store-key: \(file)"),
+                settings(flags: [.storeKey: file], environment: variable),
+            ] {
+                let configuration = try settings.configuration()
+                #expect(configuration.storeKey == known && !configuration.isShared)
+                #expect(!"\(configuration)".contains(Self.key))
+            }
+            let shared = try settings(flags: [.database: "postgres://localhost/x"], environment: variable)
+            #expect(try shared.configuration().isShared)
+            let differing = try settings(
+                flags: [.storeKey: file], environment: ["CORNERSTORE_STORE_KEY": Self.otherKey])
+            let error = #expect(throws: CommandError.self) { try differing.configuration() }
+            #expect(error?.code == .usage)
+        }
+    }
+
+    @Test(arguments: [ServeSettingsTests.key, "/nonexistent/store.key", "AAAA"])
+    func noErrorContainsTheStoreKey(_ text: String) throws {
+        // A key where the name of its file belongs, a file that is missing, and a text that is no key.
+        let bad = try settings(
+            flags: text == "AAAA" ? [:] : [.storeKey: text],
+            environment: text == "AAAA" ? ["CORNERSTORE_STORE_KEY": text] : [:])
+        let error = #expect(throws: CommandError.self) { try bad.configuration() }
+        #expect(error?.code == .usage && error?.detail.contains("store-key") == true)
+        #expect(error?.detail.contains(Self.key) == false)
+    }
+
+    @Test func aBucketAndASharedFolderExcludeEachOther() throws {
+        let both = try settings(flags: [.blobs: "s3://packages?region=eu-west-3", .blobsShared: "/srv/content"])
+        let error = #expect(throws: CommandError.self) { try both.configuration() }
+        #expect(error?.code == .usage && error?.detail.contains("blobs-shared") == true)
     }
 
     private func described(_ settings: ServeSettings) throws -> String {

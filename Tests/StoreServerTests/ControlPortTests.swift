@@ -64,6 +64,15 @@ import Testing
             let reply = try await server.send(
                 "GET", server.addresses.control + "/control/v1/apps", token: "s3cret-token")
             #expect(reply.status == 200)
+            // A load balancer has no token, and names what host it likes.
+            for path in ["/health", "/ready"] {
+                let reply = try await server.send(
+                    "GET", server.addresses.control + path, headers: [("Host", "store-1.internal")])
+                #expect(reply.status == 200 && reply.headers.first(name: "Cache-Control") == "no-store", "\(path)")
+            }
+            let metrics = server.addresses.control + "/metrics"
+            #expect(try await server.send("GET", metrics).status == 401)
+            #expect(try await server.send("GET", metrics, token: "s3cret-token").status == 200)
         }
     }
 
@@ -112,7 +121,7 @@ import Testing
             for (method, path) in [
                 ("GET", "/sheets"), ("GET", "/sheets/\(sheet.id)/answer"), ("POST", sheet.path), ("DELETE", sheet.path),
                 ("GET", "/sheets/../control/v1/apps"), ("GET", "/sheets/%2e%2e"), ("POST", sheet.path + "/answer/x"),
-                ("GET", "/health"), ("GET", "/assets"), ("GET", "/assets/x/y"), ("POST", "/assets/x"),
+                ("GET", "/metrics"), ("GET", "/assets"), ("GET", "/assets/x/y"), ("POST", "/assets/x"),
             ] {
                 let status = try await send(method, path, [], method == "POST" ? decline : nil).status
                 // The guard does not take an unknown id for a reason to ask for the token.

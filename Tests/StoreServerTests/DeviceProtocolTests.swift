@@ -90,8 +90,8 @@ import Testing
                     #expect(other.status == 404 && other.code == "not_found", "\(route)")
                 }
                 for path in [
-                    "/", "/device/v1", "/device/v1/purchases/", "/control/v1/apps", "/health", "/../etc/passwd", "/%00",
-                    "//",
+                    "/", "/device/v1", "/device/v1/purchases/", "/control/v1/apps", "/metrics", "/../etc/passwd",
+                    "/%00", "//",
                 ] {
                     #expect(
                         try await server.send("GET", server.addresses.store(environment) + path).status == 404,

@@ -344,7 +344,14 @@ import UnixSignals
             // Prices need no database, but whose storefront it is does.
             #expect(try await server.device(.products, body: asked).status == 200)
             #expect(try await server.device(.products, token: "another", body: asked).status == 503)
-            #expect(try await server.control("GET", "/health").status == 503)
+            for address in [
+                server.addresses.control, server.addresses.sandbox, server.addresses.production,
+                server.addresses.storefront,
+            ] {
+                let reply = try await server.send("GET", address + "/ready")
+                #expect(reply.status == 503 && reply.text == #"{"reason":"database","status":"not ready"}"#)
+                #expect(try await server.send("GET", address + "/health").status == 200, "\(address)")
+            }
         }
     }
 

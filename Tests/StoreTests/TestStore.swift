@@ -122,7 +122,7 @@ struct TestStore {
         let intermediates = StoreEnvironment.allCases.map { authority.receiptSigner(for: $0).certificates[1] }
         let store = try await Store.open(
             environment, databases: databases, apps: registry, catalog: catalog,
-            content: content, signer: authority.receiptSigner(for: environment),
+            content: content, signer: { authority.receiptSigner(for: environment) },
             verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
             realTime: clock.now, passwordCost: PasswordCost(rounds: 16), processor: processor)
         return TestStore(store: store, clock: clock, database: database, databases: databases)

@@ -14,8 +14,12 @@ extension TrustedStore {
                     + "roots with --root, or accept Apple's purchases with --store apple.")
         }
         var between = intermediates
-        let own = folder.appendingPathComponent("authority/receipt-intermediate.pem").path
-        if FileManager.default.isReadableFile(atPath: own) { between.append(try CertificateInput.read(own)) }
+        // The second file is that of a store whose authority is in its database.
+        let own = ["authority/receipt-intermediate.pem", "roots/receipt-intermediate.der"]
+            .map { folder.appendingPathComponent($0).path }
+        if let own = own.first(where: { FileManager.default.isReadableFile(atPath: $0) }) {
+            between.append(try CertificateInput.read(own))
+        }
         return .cornerstore(roots: try files.map { try CertificateInput.read($0) }, intermediates: between)
     }
 }

@@ -77,9 +77,9 @@ extension StoreAndMerchant {
     var consoleBackends: ConsoleBackends {
         let data = store.configuration.dataDirectory
         var certificates = ConsoleCertificates(roots: [store.authority.receiptRoot, store.authority.jwsRoot])
-        let intermediate = data.appendingPathComponent("authority/receipt-intermediate.pem").path
-        // A transaction receipt contains only the leaf certificate.
-        if let bytes = try? CertificateInput.read(intermediate) { certificates.intermediates = [bytes] }
+        // A transaction receipt contains only the leaf certificate. Both environments have the same intermediate.
+        certificates.intermediates = Array(
+            store.authority.receiptSigner(for: .production).certificates.dropFirst().prefix(1))
         return ConsoleBackends(
             control: store.inProcessControl,
             devices: Dictionary(

@@ -30,7 +30,8 @@ struct ServeAction {
         let keys = configuration.dataDirectory.appendingPathComponent("authority")
         // Report an invalid catalog before creating any files.
         _ = try Catalog.load(files: configuration.catalogFiles)
-        let isFirstStart = !FileManager.default.fileExists(atPath: keys.path)
+        // Processes that share a store have its keys in the database.
+        let isFirstStart = !configuration.isShared && !FileManager.default.fileExists(atPath: keys.path)
         if isFirstStart {
             console.remark(console.style.dim("First start: creating keys in \(configuration.dataDirectory.path)"))
         }

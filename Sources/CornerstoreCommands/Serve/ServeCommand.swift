@@ -29,6 +29,9 @@ struct ServeCommand: AsyncParsableCommand {
             You can also set every option in the environment (CORNERSTORE_SANDBOX_PORT=0) or in the YAML or JSON file of --config \
             (sandbox-port: 0). The command line overrides the environment, and the environment overrides the file.
 
+            Several processes run one store when all have the same --database and --store-key; CORNERSTORE_STORE_KEY is the key itself, in Base64. \
+            “cornerstore authority key” makes one. They also need the same --storefront-url.
+
             CORNERSTORE_ADMIN_TOKEN (admin-token) protects the control port. It is required when --host is not a loopback address. The keys of \
             --blobs are AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, AWS_SESSION_TOKEN in the environment.
             """)
@@ -57,6 +60,11 @@ struct ServeCommand: AsyncParsableCommand {
             "A bucket for hosted content, s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME], instead of a folder in the data directory.",
             valueName: "url"))
     var blobs: String?
+    @Option(
+        help: ArgumentHelp(
+            "A folder for hosted content that all processes of the store reach, instead of a bucket.", valueName: "dir"),
+        completion: .directory)
+    var blobsShared: String?
     @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
     var host: String?
     @Option(
@@ -130,9 +138,24 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "This process's node number in transaction ids, 0 to 63 (0). Each process on the same database needs its own.",
+            "This process's node number in transaction ids, 0 to 63 (the first free one). Each process on the same database has its own.",
             valueName: "number"))
     var node: Int?
+    @Option(
+        help: ArgumentHelp(
+            "A file with the store's key. With it, several processes may share a PostgreSQL database, which then holds the store's secrets, encrypted.",
+            valueName: "file"), completion: .file())
+    var storeKey: String?
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Be ready only while a synchronous standby of the database server runs (default: no).")
+    var requireStandby: Bool?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The number of PostgreSQL connections for each of sandbox and production, 1 to 200 (16).",
+            valueName: "number"))
+    var connections: Int?
     @OptionGroup var log: LogOptions
     @Flag(inversion: .prefixedNo, help: "The server is behind a proxy that adds X-Forwarded-For (default: no).")
     var behindProxy: Bool?
@@ -179,6 +202,10 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.accountTokens] = accountTokens.map(String.init)
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
         flags[.node] = node.map(String.init)
+        flags[.storeKey] = storeKey
+        flags[.blobsShared] = blobsShared
+        flags[.requireStandby] = requireStandby.map(String.init)
+        flags[.connections] = connections.map(String.init)
         flags[.behindProxy] = behindProxy.map(String.init)
         flags[.signInRate] = signInRate
         flags[.accountRate] = accountRate

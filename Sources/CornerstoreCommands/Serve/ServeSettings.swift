@@ -57,6 +57,11 @@ enum ServeSetting: String, ServerSettingName {
     case maxConnections = "max-connections"
     case maxConnectionsPerAddress = "max-connections-per-address"
     case maxBodyMemory = "max-body-memory"
+    /// The file of the store's key. The environment has the key itself (`StoreKey.variable`).
+    case storeKey = "store-key"
+    case blobsShared = "blobs-shared"
+    case requireStandby = "require-standby"
+    case connections
 
     static let scope = ["cornerstore"]
 
@@ -66,7 +71,7 @@ enum ServeSetting: String, ServerSettingName {
 /// The options of `serve`. The command line overrides the environment, which overrides the file of `--config`.
 struct ServeSettings {
     private let layers: LayeredSettings<ServeSetting>
-    /// The environment variables with secrets: the keys for S3 (`AWS_…`) and of the merchant's webhooks.
+    /// The environment variables with secrets: the keys for S3 (`AWS_…`), of the merchant's webhooks and of the store.
     private let secrets: [String: String]
 
     /// - Parameters:
@@ -77,11 +82,13 @@ struct ServeSettings {
         file: ConfigurationFile<ServeSetting>?
     ) throws {
         secrets = environment.filter {
-            ($0.key.hasPrefix("AWS_") || $0.key == "CORNERSTORE_WEBHOOK_SECRET") && !$0.value.isEmpty
+            ($0.key.hasPrefix("AWS_") || ["CORNERSTORE_WEBHOOK_SECRET", StoreKey.variable].contains($0.key))
+                && !$0.value.isEmpty
         }
+        // This variable has the key itself. The option and the file name the key's file.
         layers = LayeredSettings(
-            flags: flags, lists: [.files: files, .merchantProducts: productsFiles], environment: environment, file: file
-        )
+            flags: flags, lists: [.files: files, .merchantProducts: productsFiles],
+            environment: environment.filter { $0.key != StoreKey.variable }, file: file)
     }
 
     private func text(_ setting: ServeSetting) -> String? { layers.text(setting) }
@@ -111,10 +118,19 @@ struct ServeSettings {
             configuration.searchRate = try layers.rate(.searchRate, otherwise: .init(burst: 20, perSecond: 1))
         }
         configuration.feed = try feed()
-        configuration.node = try layers.number(.node, 0...63, otherwise: 0)
+        configuration.node = text(.node) == nil ? nil : try layers.number(.node, 0...63, otherwise: 0)
+        configuration.storeKey = try storeKey()
+        configuration.requiresStandby = try layers.isSet(.requireStandby)
+        configuration.connections = try layers.number(.connections, 1...200, otherwise: configuration.connections)
         configuration.adminToken = text(.adminToken)
         configuration.databaseURL = try layers.databaseURL(.database)
         configuration.bucket = try S3Location(option: text(.blobs), environment: secrets)
+        configuration.sharedBlobs = text(.blobsShared).map {
+            URL(fileURLWithPath: $0, isDirectory: true).standardizedFileURL
+        }
+        guard configuration.bucket == nil || configuration.sharedBlobs == nil else {
+            throw CommandError(.usage, "blobs-shared and blobs exclude each other. Give one of them.")
+        }
         configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
         configuration.isBehindProxy = try layers.isSet(.behindProxy)
         let usual = SignInLimits.Rates.standard
@@ -142,6 +158,20 @@ struct ServeSettings {
     /// Returns the settings of the console beside the store; nil for a store without a console.
     /// - Throws: ``CommandError`` that names the wrong option.
     func console() throws -> ConsoleSettings? { try layers.console(usualPort: ConsoleSettings.usualPort) }
+
+    /// Returns the key of the store's secrets: that of the file, or of the environment.
+    /// - Throws: ``CommandError`` for an invalid key, or two keys that differ. It does not contain the key.
+    private func storeKey() throws -> StoreKey? {
+        let file = text(.storeKey)
+        // An error message must not show a key that was given in place of its file.
+        guard file.flatMap({ try? StoreKey(base64: $0) }) == nil else {
+            throw CommandError(
+                .usage, "store-key must name the file of the key. The key itself belongs in \(StoreKey.variable).")
+        }
+        do { return try StoreKey(option: file, environment: secrets) } catch let error as StoreSecretsError {
+            throw CommandError(.usage, "store-key: \(error.detail)")
+        }
+    }
 
     /// Returns the prefix of schema names. Its length is limited because PostgreSQL truncates names to 63 bytes.
     private func schemaPrefix() throws -> String? {

@@ -29,6 +29,8 @@ struct StoreAndMerchant: Sendable {
         _ configuration: StoreServerConfiguration, merchant settings: MerchantSettings?,
         now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> StoreAndMerchant {
+        var configuration = configuration
+        configuration.hasMerchant = settings != nil
         let store = try await StoreApplication.open(configuration, now: now, logger: logger)
         let apps = Set(store.catalog.value.apps.map(\.bundleID))
         // Without an app, a merchant cannot accept any purchase. A store without files waits for its first managed app.
@@ -75,7 +77,8 @@ struct StoreAndMerchant: Sendable {
             backends?.addresses.take(addresses.byName)
             if let merchant {
                 let keys = MerchantStoreKeys(
-                    store, merchant: merchant.configuration.dataDirectory, addresses: addresses, logger: logger)
+                    store, secrets: store.secrets, merchant: merchant.configuration.dataDirectory,
+                    addresses: addresses, logger: logger)
                 merchant.storeAPI.provide { await keys.access($0) }
             }
             await onReady(addresses)

@@ -23,7 +23,7 @@ struct DirectMerchantAnswers: DirectAnswering {
     let merchant: Merchant
     let authentication: Authentication
     /// Counts the requests that are answered here, as the router's middleware counts its own.
-    let metrics: RequestMetricsMiddleware
+    let metrics: RequestMetricsMiddleware<MerchantRequestContext>
     let isBehindProxy: Bool
 
     func bodyLimit(of request: DirectRequest) -> Int? {

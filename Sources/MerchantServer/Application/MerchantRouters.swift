@@ -11,7 +11,7 @@ struct MerchantRouters {
     var authentication: Authentication
     var limits: RateLimits?
     let metrics: PrometheusMetrics
-    let requests: RequestMetricsMiddleware
+    let requests: RequestMetricsMiddleware<MerchantRequestContext>
     let uploads: StagingFolder
     /// The lowest rate at which a client may upload or download.
     let patience: StallWatch.Rule

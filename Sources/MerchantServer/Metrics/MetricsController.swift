@@ -1,3 +1,4 @@
+import HTTPSupport
 import HTTPTypes
 import Hummingbird
 import NIOCore

@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+import Crypto
 import Foundation
 import Store
 import Synchronization
@@ -14,15 +16,21 @@ final class CatalogNews: Sendable {
         var problems: [CatalogProblem] = []
         /// When the problems were found; nil without problems.
         var foundAt: Int64?
+        /// The digest of the files in use, which is the same for every process with the same files.
+        var digest: String
     }
 
     private let current: Mutex<State>
+    private let files: [CatalogFile]
     private let changes: Changes
     private let now: @Sendable () -> Int64
 
-    /// - Parameter now: the machine's time, in milliseconds since 1970.
-    init(notes: [String], changes: Changes, now: @escaping @Sendable () -> Int64) {
-        current = Mutex(State(loadedAt: now(), notes: notes))
+    /// - Parameters:
+    ///   - files: the files, which were loaded just now.
+    ///   - now: the machine's time, in milliseconds since 1970.
+    init(notes: [String], files: [CatalogFile], changes: Changes, now: @escaping @Sendable () -> Int64) {
+        current = Mutex(State(loadedAt: now(), notes: notes, digest: Self.digest(of: files)))
+        self.files = files
         self.changes = changes
         self.now = now
     }
@@ -32,9 +40,19 @@ final class CatalogNews: Sendable {
 
     /// Records that a catalog came into use.
     func loaded(notes: [String]) {
-        let date = now()
-        current.withLock { $0 = State(loadedAt: date, notes: notes) }
+        let (date, digest) = (now(), Self.digest(of: files))
+        current.withLock { $0 = State(loadedAt: date, notes: notes, digest: digest) }
         changes.record(ChangeTopic(.catalog, nil))
+    }
+
+    /// The digest of files' bytes, whatever their names, places and order. A file that cannot be read counts as empty.
+    static func digest(of files: [CatalogFile]) -> String {
+        let digests = files.map { file in
+            let bytes = FileManager.default.contents(atPath: file.path) ?? Data()
+            return "\(file.bundleID?.rawValue ?? "") \(Hexadecimal.encoded(Array(SHA256.hash(data: bytes))))"
+        }
+        let all = Array(digests.sorted().joined(separator: "\n").utf8)
+        return Hexadecimal.encoded(Array(SHA256.hash(data: all)))
     }
 
     /// Records that changed files could not be loaded.

@@ -22,12 +22,15 @@ extension StoreApplication {
             authority: AuthorityController(authority: currentAuthority, now: operatorDesk.now),
             notifications: notificationControl,
             adminToken: configuration.adminToken, isGuarded: isGuarded, patience: configuration.stallPatience,
-            operatorDesk: operatorDesk, console: { [openAddresses] in openAddresses.value?.console })
+            operatorDesk: operatorDesk, console: { [openAddresses] in openAddresses.value?.console },
+            operation: operation)
     }
 }
 
 extension ControlAPI.Settings {
-    init(_ configuration: StoreServerConfiguration, _ authority: CertificateAuthority, _ addresses: Addresses?) {
+    init(
+        _ configuration: StoreServerConfiguration, _ authority: CertificateAuthority, _ addresses: Addresses?, node: Int
+    ) {
         let limits = configuration.limits.values
         var numbers = [
             "connections": limits.connections, "bodyBytes": limits.bodyBytes,
@@ -56,7 +59,7 @@ extension ControlAPI.Settings {
                 ControlAPI.Root(name: "receipts", authority.receiptRoot),
                 ControlAPI.Root(name: "jws", authority.jwsRoot),
             ],
-            node: configuration.node, needsAdminToken: configuration.adminToken != nil, limits: numbers,
+            node: node, needsAdminToken: configuration.adminToken != nil, limits: numbers,
             rates: rates)
     }
 }

@@ -2,6 +2,7 @@ import BlobStorage
 import ConsolePages
 import ControlWire
 import CornerstoreEncoding
+import Database
 import Foundation
 import HTTPSupport
 import Hummingbird
@@ -57,20 +58,31 @@ public struct StoreApplication: Sendable {
     /// What the operator sees of the server itself.
     let operatorDesk: OperatorDesk
     let openAddresses: OpenAddresses
-    private let directory: DataDirectory
-    private let databases: StoreDatabases
+    /// What supervisors, load balancers and monitoring systems ask for.
+    let operation: StoreOperation
+    /// What this process tells the others that share the store; nil for a store of one process.
+    let facts: OwnFacts?
+    let directory: DataDirectory
+    let databases: StoreDatabases
+    /// The secrets of the store: in its database, or in the data directory.
+    public let secrets: StoreSecrets
+    /// The claims on scheduled work of the processes that share the store; nil for a store of one process.
+    private let claims: Claims?
+    let now: @Sendable () -> Date
+    /// Identifies this process and its start among those that share the store.
+    private let holder: UUID
     private let watcher: CatalogWatcher
     private let indexes: ItemIndexes
     private let storefront: StorefrontAddress
     private let visits: VisitDesk
-    private let now: @Sendable () -> Date
-    private let logger: Logger
+    let logger: Logger
 
     /// Opens the data directory, the databases and the catalog. The first start also creates the keys and the sandbox
     /// tester.
     /// - Parameters:
     ///   - now: the machine's clock.
-    /// - Throws: ``StoreServerError``, ``CatalogError``, a database's error, ``ReceiptAuthorityError``.
+    /// - Throws: ``StoreServerError``, ``CatalogError``, a database's error, ``ReceiptAuthorityError``,
+    ///   ``StoreSecretsError``.
     public static func open(
         _ configuration: StoreServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> StoreApplication {
@@ -80,16 +92,43 @@ public struct StoreApplication: Sendable {
                 "--host \(configuration.host) opens the control port to other machines. Set an admin token first "
                     + "(CORNERSTORE_ADMIN_TOKEN).")
         }
+        try configuration.checkSharing()
         // The watcher is created first, so that it notices a change that happens while the files are read.
         let watcher = CatalogWatcher(files: configuration.catalogFiles)
-        let (catalog, notes) = try Catalog.load(files: configuration.catalogFiles)
+        let loaded = try Catalog.load(files: configuration.catalogFiles)
         let directory = try DataDirectory(configuration.dataDirectory)
-        async let authority = CertificateAuthority.open(directory: try directory.makeFolder("authority"), at: now())
         let folder = try directory.makeFolder("databases")
+        let facts = configuration.facts(
+            catalog: CatalogNews.digest(of: configuration.catalogFiles), startedAt: milliseconds(now)())
         let databases = try await open(
             configuration.databaseURL.map { .postgresql(url: $0, schemaPrefix: configuration.schemaPrefix) }
-                ?? .folder(folder), configuration, logger)
-        let apps = try await AppRegistry.open(databases)
+                ?? .folder(folder), facts, configuration, logger)
+        do {
+            let secrets = try await StoreSecrets.open(databases, key: configuration.storeKey)
+            let authority = try await CurrentAuthority.open(secrets, folder: directory.path("authority"), at: now())
+            return try await open(
+                configuration, directory, databases, secrets, authority, watcher, loaded, facts, now: now,
+                logger: logger)
+        } catch {
+            await databases.close()
+            throw error
+        }
+    }
+
+    /// Opens everything that stands on the databases.
+    private static func open(
+        _ configuration: StoreServerConfiguration, _ directory: DataDirectory, _ databases: StoreDatabases,
+        _ secrets: StoreSecrets, _ currentAuthority: CurrentAuthority, _ watcher: CatalogWatcher,
+        _ loaded: (catalog: Catalog, notes: [String]), _ facts: ProcessFacts, now: @escaping @Sendable () -> Date,
+        logger: Logger
+    ) async throws -> StoreApplication {
+        let (catalog, notes) = loaded
+        let membership = databases.membership
+        let logger = logger.naming(process: membership?.node)
+        let node = membership?.node ?? configuration.node ?? 0
+        let holder = UUID()
+        let claims = membership.map { _ in Claims(databases, holder: holder, now: milliseconds(now)) }
+        let apps = try await AppRegistry.open(databases, secrets: secrets)
         let apiKeys = try await APIKeys.open(databases)
         let catalogs = StoreCatalogs(files: catalog)
         let storefront = StorefrontAddress()
@@ -99,8 +138,8 @@ public struct StoreApplication: Sendable {
         async let items = index(catalog.items, indexes)
         let content = try await ContentLibrary.open(
             databases, blobs: try blobs(configuration, directory, now),
-            staging: try directory.makeFolder("content/uploads"))
-        let signing = try await authority
+            staging: try directory.makeFolder("content/uploads"), secrets: secrets, claims: claims)
+        let signing = currentAuthority.value
         // An iOS 6 receipt carries only its leaf certificate.
         let intermediates = StoreEnvironment.allCases.compactMap {
             signing.receiptSigner(for: $0).certificates.dropFirst().first
@@ -109,9 +148,10 @@ public struct StoreApplication: Sendable {
         func store(_ environment: StoreEnvironment) async throws -> Store {
             try await Store.open(
                 environment, databases: databases, apps: apps, catalog: catalogs[environment], content: content,
-                signer: signing.receiptSigner(for: environment),
-                verifier: verifier, node: configuration.node, realTime: now,
-                passwordCost: configuration.passwordCost, processor: nil, changes: changes)
+                signer: { currentAuthority.receiptSigner(for: environment) },
+                verifier: verifier, node: node, realTime: now,
+                passwordCost: configuration.passwordCost, processor: nil, changes: changes,
+                isFresh: { membership?.isFresh ?? true })
         }
         let (production, sandbox) = (try await store(.production), try await store(.sandbox))
         let managed = try await ManagedCatalog.open(
@@ -119,46 +159,67 @@ public struct StoreApplication: Sendable {
             files: configuration.catalogFiles
         ) { try writeSecrets(of: apps, to: directory) }
         let currentItems = CurrentItemIndex(try await items)
-        let reviews = try await Reviews.open(databases, items: currentItems) { environment in
-            (environment == .sandbox ? sandbox : production).clock.milliseconds
-        }
+        let reviews = try await Reviews.open(
+            databases, items: currentItems, isShared: membership != nil,
+            now: { environment in (environment == .sandbox ? sandbox : production).clock.milliseconds })
         let feeds = try FeedDesk(
             folder: directory.path("feeds"), store: production, items: currentItems, base: storefrontBase,
             layouts: Set(configuration.feed.layouts), countries: configuration.feed.countries)
         let openAddresses = OpenAddresses()
+        let own = membership.map { OwnFacts(facts, $0) }
+        own?.update { $0.place = content.place }
+        let operation = makeOperation(configuration, [sandbox, production], databases, own, logger)
         let application = StoreApplication(
             configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalogs: catalogs,
-            managed: managed, catalogNotes: notes, currentAuthority: try CurrentAuthority(signing), items: currentItems,
+            managed: managed, catalogNotes: notes, currentAuthority: currentAuthority, items: currentItems,
             desk: ContentDesk(content, production: production, catalog: catalogs.all, managed: managed),
             reviews: reviews,
             feeds: feeds, partners: Partners(databases, cost: configuration.passwordCost),
             apiKeys: apiKeys,
             operatorDesk: OperatorDesk(
-                changes: changes, requests: RequestLog(changes: changes, now: milliseconds(now)),
-                audit: AuditLog(databases), news: CatalogNews(notes: notes, changes: changes, now: milliseconds(now)),
+                changes: changes,
+                requests: RequestLog(
+                    changes: changes, now: milliseconds(now), process: membership?.node, metrics: operation.metrics),
+                audit: AuditLog(databases),
+                news: CatalogNews(
+                    notes: notes, files: configuration.catalogFiles, changes: changes, now: milliseconds(now)),
                 catalogFiles: configuration.catalogFiles,
-                sheets: SheetBoard(now: { .now }, changed: { changes.record(ChangeTopic(.sheets, nil)) }),
+                sheets: SheetBoard(
+                    node: node, processes: operation.others, now: { .now },
+                    changed: { changes.record(ChangeTopic(.sheets, nil)) }),
                 screens: ScreenBoard(now: { .now }, changed: { changes.record(ChangeTopic(.screens, nil)) }),
-                settings: { ControlAPI.Settings(configuration, signing, openAddresses.value) },
+                settings: {
+                    ControlAPI.Settings(configuration, currentAuthority.value, openAddresses.value, node: node)
+                },
                 tester: { SandboxTester.read(from: directory.url) }, now: now),
-            openAddresses: openAddresses, directory: directory,
-            databases: databases, watcher: watcher, indexes: indexes, storefront: storefront,
+            openAddresses: openAddresses, operation: operation, facts: own, directory: directory,
+            databases: databases, secrets: secrets, claims: claims, now: now, holder: holder, watcher: watcher,
+            indexes: indexes,
+            storefront: storefront,
             visits: VisitDesk(
-                base: storefrontBase, prices: ItemPriceText(), campaigns: Campaigns(databases)), now: now,
-            logger: logger)
+                base: storefrontBase, prices: ItemPriceText(), campaigns: Campaigns(databases), node: node,
+                processes: operation.others), logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
+        membership?.hear(application.listener)
         return application
     }
 
-    private static func milliseconds(_ now: @escaping @Sendable () -> Date) -> @Sendable () -> Int64 {
+    static func milliseconds(_ now: @escaping @Sendable () -> Date) -> @Sendable () -> Int64 {
         { Int64((now().timeIntervalSince1970 * 1000).rounded(.down)) }
     }
 
     private static func open(
-        _ location: StoreDatabases.Location, _ configuration: StoreServerConfiguration, _ logger: Logger
+        _ location: StoreDatabases.Location, _ facts: ProcessFacts, _ configuration: StoreServerConfiguration,
+        _ logger: Logger
     ) async throws -> StoreDatabases {
-        do { return try await StoreDatabases.open(location, logger: logger) } catch let error as DatabasesInUse {
+        let sharing =
+            configuration.isShared
+            ? StoreDatabases.Sharing(facts: facts, node: configuration.node, name: facts.name) : nil
+        do {
+            return try await StoreDatabases.open(
+                location, sharing: sharing, connections: configuration.connections, logger: logger)
+        } catch let error as DatabasesInUse {
             throw StoreServerError(error, configuration)
         }
     }
@@ -172,6 +233,7 @@ public struct StoreApplication: Sendable {
         _ configuration: StoreServerConfiguration, _ directory: DataDirectory, _ now: @escaping @Sendable () -> Date
     ) throws -> any BlobStore {
         if let bucket = configuration.bucket { return S3BlobStore(bucket, now: now) }
+        if let shared = configuration.sharedBlobs { return try DirectoryBlobStore(folder: shared) }
         return try DirectoryBlobStore(folder: try directory.makeFolder("content/packages"))
     }
 
@@ -186,7 +248,7 @@ public struct StoreApplication: Sendable {
         }
     }
 
-    private static func writeSecrets(of apps: AppRegistry, to directory: DataDirectory) throws {
+    static func writeSecrets(of apps: AppRegistry, to directory: DataDirectory) throws {
         let secrets = Dictionary(
             apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) }, uniquingKeysWith: { first, _ in first })
         try directory.write(JSONEncoder.readable.encode(secrets), to: "shared-secrets.json", isSecret: true)
@@ -197,19 +259,12 @@ public struct StoreApplication: Sendable {
         _ = try directory.makeFolder("roots")
         try directory.write(authority.receiptRoot, to: "roots/receipt-root.der", isSecret: false)
         try directory.write(authority.jwsRoot, to: "roots/jws-root.der", isSecret: false)
-        guard SandboxTester.read(from: directory.url) == nil else { return }
-        var generator = SystemRandomNumberGenerator()
-        let password = (0..<4).map { _ in String(UInt32.random(in: 0...UInt32.max, using: &generator), radix: 36) }
-            .joined(separator: "-")
-        var tester = SandboxTester(email: "tester@sandbox.example", password: password)
-        // A database that was used before has this address already, but its password is in another data directory.
-        if try await sandbox.accounts.account(email: tester.email) != nil {
-            tester.email = "tester-\(password.prefix(6))@sandbox.example"
+        // A merchant beside the store needs the issuer of iOS 6 receipts, which is not in a folder then.
+        if configuration.isShared, let issuer = authority.receiptSigner(for: .production).certificates.dropFirst().first
+        {
+            try directory.write(issuer, to: "roots/receipt-intermediate.der", isSecret: false)
         }
-        _ = try await sandbox.accounts.create(
-            NewAccount(email: tester.email, password: tester.password, storefront: "USA"),
-            at: sandbox.clock.milliseconds)
-        try directory.write(JSONEncoder.readable.encode(tester), to: SandboxTester.fileName, isSecret: true)
+        try await prepareTester()
     }
 
     // MARK: Within the process
@@ -239,14 +294,8 @@ public struct StoreApplication: Sendable {
         let ready = ReadyPorts { addresses in
             var addresses = addresses
             storefront.value = configuration.storefrontURL ?? addresses.storefront
-            do {
-                try await currentAuthority.useOCSP(
-                    at: configuration.ocspURL ?? addresses.production + CurrentAuthority.ocspPath)
-            } catch {
-                logger.error(
-                    "signed payloads do not name the OCSP responder, online checks will fail",
-                    metadata: ["problem": "\(error)"])
-            }
+            await useOCSP(addresses)
+            facts?.update { $0.address = addresses.control }
             addresses.merchant = merchant
             addresses.console = console
             openAddresses.value = addresses
@@ -257,17 +306,31 @@ public struct StoreApplication: Sendable {
             await close()
             throw error
         }
+        await waitUntilCurrent()
         var services: [any Service] = [
             server(.control, controlRouter(isGuarded: true), ready),
             server(.sandbox, protocolRouter(sandbox), direct: directAnswers(sandbox), ready),
             server(.production, protocolRouter(production), direct: directAnswers(production), ready),
             server(.storefront, try storefrontRouter(), ready),
             catalogReload,
-            SubscriptionSchedule(stores: [sandbox, production], logger: logger),
-            NotificationSender(notifications, changes: operatorDesk.changes, logger: logger),
+            SubscriptionSchedule(stores: [sandbox, production], claims: claims, logger: logger),
+            NotificationSender(
+                notifications, claims: claims, changes: operatorDesk.changes,
+                post: NotificationPost(counted: { [metrics = operation.metrics] in metrics.notified($0) }),
+                logger: logger),
         ]
-        if configuration.feed.isScheduled { services.append(FeedSchedule(desk: feeds, logger: logger)) }
+        if configuration.feed.isScheduled {
+            services.append(FeedSchedule(desk: feeds, claims: claims, logger: logger))
+        }
+        if let membership = databases.membership, let facts {
+            services.append(BlobSweep(library: desk.library, logger: logger))
+            services.append(ChangeHints(membership: membership, changes: changes))
+            services.append(
+                ProcessWatch(membership: membership, facts: facts, news: operatorDesk.news, logger: logger))
+        }
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
+        // A group stops its last service first.
+        services.append(ReadinessEnd(health: operation.health))
         do {
             try await ServiceGroup(
                 configuration: .init(
@@ -298,27 +361,36 @@ public struct StoreApplication: Sendable {
             searches: configuration.searchRate.map { SearchLimit($0) },
             signIns: configuration.signInRates.map { SignInLimits($0) },
             isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience,
-            requests: operatorDesk.requests)
+            requests: operatorDesk.requests, operation: operation)
     }
 
     private func directAnswers(_ store: Store) -> DirectStoreAnswers {
-        DirectStoreAnswers(store: store, requests: operatorDesk.requests)
+        DirectStoreAnswers(
+            store: store, requests: operatorDesk.requests, metrics: operation.metrics, isCurrent: operation.isCurrent)
     }
 
     private var feedController: FeedController {
         FeedController(
             desk: feeds, partners: partners, limits: configuration.signInRates.map { SignInLimits($0) },
-            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience, now: now)
+            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience, now: now,
+            processes: feedProcesses)
     }
 
     var feedControl: FeedControlController {
-        FeedControlController(desk: feeds, partners: partners, now: now, logger: logger)
+        FeedControlController(desk: feeds, partners: partners, now: now, logger: logger, processes: feedProcesses)
+    }
+
+    /// The processes of which another one may have the feeds; nil in the process that builds them.
+    private var feedProcesses: OtherProcess? {
+        configuration.feed.isScheduled ? nil : operation.others
     }
 
     /// The notifications of both stores to apps' servers.
     var notifications: [NotificationOutbox] {
         [sandbox, production].map { store in
-            NotificationOutbox(store) { [currentAuthority] in currentAuthority.jwsIdentity(for: store.environment) }
+            NotificationOutbox(
+                store, holder: holder, isShared: databases.membership != nil, now: Self.milliseconds(now)
+            ) { [currentAuthority] in currentAuthority.jwsIdentity(for: store.environment) }
         }
     }
 
@@ -336,7 +408,8 @@ public struct StoreApplication: Sendable {
             serverAPI: ServerAPI(
                 store, identity: { [currentAuthority] in currentAuthority.jwsIdentity(for: store.environment) },
                 keys: apiKeys, realTime: now),
-            ocsp: OCSPController(responder: currentAuthority.responder, now: now), requests: operatorDesk.requests)
+            ocsp: OCSPController(responder: currentAuthority.responder, now: now), requests: operatorDesk.requests,
+            operation: operation)
     }
 
     /// Asks for each configured port, so that a port in use is reported before anything has started.
@@ -424,10 +497,22 @@ private struct PortService<Base: Service>: Service {
 
 extension StoreServerError {
     fileprivate init(_ error: DatabasesInUse, _ configuration: StoreServerConfiguration) {
+        guard error.error.code == .inUse else {
+            // A shared database that this process may not use any more: the detail says why.
+            self.init(.databaseLost, error.error.detail)
+            return
+        }
+        guard !configuration.isShared else {
+            self.init(
+                .databaseInUse,
+                "The PostgreSQL schemas \(configuration.schemaPrefix)_…, or the number of this process, are in use (\(error.owner)). Start each "
+                    + "process of the store with the same --store-key, and with a --node of its own or none.")
+            return
+        }
         self.init(
             .databaseInUse,
             "Another store is using the PostgreSQL schemas \(configuration.schemaPrefix)_… (\(error.owner)). Stop that store, or give this "
-                + "one its own schemas with --schema-prefix. Several store processes cannot share a database yet.")
+                + "one its own schemas with --schema-prefix. To run several processes of one store, start each with the same --store-key.")
     }
 
     fileprivate init(_ port: ReadyPorts.Port, _ configuration: StoreServerConfiguration, _ error: IOError) {

@@ -33,10 +33,22 @@ public struct StoreServerConfiguration: Sendable {
     public var schemaPrefix: String
     /// The token that every request to the control port must carry. Required when ``host`` is not loopback.
     public var adminToken: String?
-    /// This process's number in transaction ids, 0 to 63.
-    public var node: Int
+    /// This process's number in transaction ids, 0 to 63; nil for the first free one, which is 0 for a store that does
+    /// not share its database.
+    public var node: Int?
+    /// The key of the store's secrets in the database. With it, several processes may share a PostgreSQL database; nil
+    /// for a store of one process, whose secrets are in its data directory.
+    public var storeKey: StoreKey?
+    /// Whether the server is ready only while a standby confirms every transaction of the database server.
+    public var requiresStandby = false
+    /// The number of connections to each environment's schema in PostgreSQL.
+    public var connections = StoreDatabases.connections
+    /// Whether a merchant runs beside the store, in the same process.
+    public var hasMerchant = false
     /// The bucket for hosted content; nil for a folder in the data directory.
     public var bucket: S3Location?
+    /// A folder for hosted content that all processes of the store reach; nil for one in the data directory.
+    public var sharedBlobs: URL?
     /// The rate limit on sign-ins; nil for no limit.
     public var signInRates: SignInLimits.Rates? = .standard
     /// How the partner feed is built.
@@ -55,7 +67,7 @@ public struct StoreServerConfiguration: Sendable {
         dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,
         sandboxPort: Int = 8401,
         productionPort: Int = 8402, storefrontPort: Int = 8403, databaseURL: String? = nil,
-        schemaPrefix: String = StoreDatabases.Location.schemaPrefix, adminToken: String? = nil, node: Int = 0,
+        schemaPrefix: String = StoreDatabases.Location.schemaPrefix, adminToken: String? = nil, node: Int? = nil,
         bucket: S3Location? = nil
     ) {
         self.dataDirectory = dataDirectory
@@ -71,6 +83,9 @@ public struct StoreServerConfiguration: Sendable {
         self.node = node
         self.bucket = bucket
     }
+
+    /// Whether other processes may use the store's database at the same time: PostgreSQL, with a ``storeKey``.
+    public var isShared: Bool { databaseURL != nil && storeKey != nil }
 
     /// Whether ``host`` is a loopback address.
     public var isLoopback: Bool { host == "localhost" || host == "::1" || isLoopbackIPv4 }
@@ -103,12 +118,16 @@ public struct StoreServerError: Error, Sendable, Equatable, CustomStringConverti
         case dataDirectoryInUse
         /// Another store uses the PostgreSQL schemas.
         case databaseInUse
+        /// The database, which processes share, cannot be used any more by this one.
+        case databaseLost
         /// The data directory cannot be created or written.
         case dataDirectoryUnusable
         /// A port cannot be opened.
         case portUnavailable
         /// The control port would be open to other machines without an admin token.
         case unsafeControlPort
+        /// Several processes may use the store, and an option that must be the same for all is missing.
+        case sharedSettingMissing
     }
 
     /// The kind of failure.

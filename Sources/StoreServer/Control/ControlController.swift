@@ -17,10 +17,6 @@ struct ControlController: Sendable {
     typealias Handler = @Sendable (Store, Request, StoreRequestContext) async throws -> Response
 
     func addRoutes(to router: Router<StoreRequestContext>) {
-        router.on(.health) { _, _ in
-            for store in stores.values { try await store.check() }
-            return try Response.json(["status": "ok"])
-        }
         router.on(.apps) { _, _ in try Response.json(listApps()) }
         on(router, .clock(.sandbox)) { store, _, _ in try Response.json(clock(of: store)) }
         on(router, .changeClock(.sandbox), changeClock)

@@ -139,7 +139,7 @@ extension Request {
 
 extension Response {
     /// The same answer, kept out of every cache.
-    fileprivate var uncached: Response {
+    var uncached: Response {
         var response = self
         response.headers[.cacheControl] = "no-store"
         return response

@@ -18,6 +18,8 @@ final class RequestLog: Sendable {
         var date: Int64
         /// The environment of the port; nil for the control port and the storefront.
         var environment: StoreEnvironment?
+        /// The number of the process that answered; nil in a store of one process.
+        var process: Int?
         /// The method.
         var method: String
         /// The path with the names of parameters.
@@ -44,15 +46,25 @@ final class RequestLog: Sendable {
     private let state = Mutex(State())
     private let changes: Changes
     private let now: @Sendable () -> Int64
+    private let process: Int?
+    private let metrics: StoreMetrics?
 
-    /// - Parameter now: the machine's time, in milliseconds since 1970.
-    init(changes: Changes, now: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - now: the machine's time, in milliseconds since 1970.
+    ///   - process: the number of this process of the store; nil for a store of one process.
+    ///   - metrics: counts the `verifyReceipt` requests; nil when nobody counts.
+    init(
+        changes: Changes, now: @escaping @Sendable () -> Int64, process: Int? = nil, metrics: StoreMetrics? = nil
+    ) {
         self.changes = changes
         self.now = now
+        self.process = process
+        self.metrics = metrics
     }
 
-    /// Records a `verifyReceipt` request by its answer.
+    /// Records and counts a `verifyReceipt` request by its answer.
     func verified(_ response: VerifyReceiptResponse, _ environment: StoreEnvironment) {
+        metrics?.verified(response.status.rawValue, in: environment)
         add(
             Entry(
                 number: 0, date: now(), environment: environment, method: "POST",
@@ -83,6 +95,7 @@ final class RequestLog: Sendable {
             state.last += 1
             var entry = entry
             entry.number = state.last
+            entry.process = process
             if state.entries.count < Self.most {
                 state.entries.append(entry)
             } else {
@@ -108,6 +121,6 @@ extension ControlAPI.LoggedRequest {
         self.init(
             number: entry.number, date: ControlAPI.text(entry.date), environment: entry.environment?.name,
             method: entry.method, route: entry.route, status: entry.status, receiptStatus: entry.receiptStatus,
-            code: entry.code, reason: entry.reason)
+            code: entry.code, reason: entry.reason, process: entry.process)
     }
 }

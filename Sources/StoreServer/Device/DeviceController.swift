@@ -21,6 +21,8 @@ struct DeviceController: Sendable {
     var isBehindProxy = false
     /// The rate limit on codes that are not valid.
     var codes = CodeLimit()
+    /// Counts the purchases; nil when nobody counts.
+    var metrics: StoreMetrics?
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         let routes: [(StoreRoute, @Sendable (Request, StoreRequestContext) async throws -> Response)] = [
@@ -94,7 +96,9 @@ struct DeviceController: Sendable {
         try await fail(.purchases, request)
         let account = try await signedIn(request)
         let purchase = try await request.message(PurchaseRequest.self, upTo: Self.largestPurchase)
-        return .message(try await store.purchase(purchase, by: account))
+        let response = try await store.purchase(purchase, by: account)
+        metrics?.purchased(response.state, in: store.environment)
+        return .message(response)
     }
 
     // MARK: Transactions

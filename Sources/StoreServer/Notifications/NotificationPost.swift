@@ -19,6 +19,9 @@ struct NotificationPost: Sendable {
     /// The time for the whole attempt, redirects included.
     var limit = Duration.seconds(15)
 
+    /// Called with the result of each attempt, to count it.
+    var counted: (@Sendable (SendAttemptResult) -> Void)?
+
     /// What an answer leads to.
     private enum Step {
         case done(SendAttemptResult)
@@ -28,6 +31,12 @@ struct NotificationPost: Sendable {
     /// Sends a notification's body.
     /// - Returns: the result; nil when the task was cancelled.
     func send(body: String, to receiver: NotificationReceiver) async -> SendAttemptResult? {
+        let result = await attempt(body: body, to: receiver)
+        if let result { counted?(result) }
+        return result
+    }
+
+    private func attempt(body: String, to receiver: NotificationReceiver) async -> SendAttemptResult? {
         let body = Data(body.utf8)
         let end = ContinuousClock.now + limit
         var address = receiver.address

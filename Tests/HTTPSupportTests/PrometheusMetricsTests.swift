@@ -1,7 +1,7 @@
 import Metrics
 import Testing
 
-@testable import MerchantServer
+@testable import HTTPSupport
 
 @Suite("Metrics in Prometheus' form", .timeLimit(.minutes(1)))
 struct PrometheusMetricsTests {

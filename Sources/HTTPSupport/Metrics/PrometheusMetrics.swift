@@ -1,4 +1,4 @@
-import Metrics
+public import Metrics
 import Synchronization
 
 /// A backend of swift-metrics that keeps all metrics in memory and writes them in Prometheus' text format. The numbers

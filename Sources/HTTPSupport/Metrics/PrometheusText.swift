@@ -1,6 +1,7 @@
 /// The text form of metrics that Prometheus reads (prometheus.io, "Exposition formats", text format 0.0.4).
-enum PrometheusText {
-    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+public enum PrometheusText {
+    /// The value of `Content-Type`.
+    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// A metric's or label's name, with characters that Prometheus does not allow replaced by `_`.
     static func name(_ text: String) -> String {

@@ -6,9 +6,7 @@ import Synchronization
 /// Counts requests and their durations: `http_server_requests_total` by route, method and status, and
 /// `http_server_request_duration_seconds` by route and method. Routes are those of the table, never request paths, so
 /// that clients cannot create series. The middleware comes before the one that turns errors into responses.
-struct RequestMetricsMiddleware: RouterMiddleware {
-    typealias Context = MerchantRequestContext
-
+public struct RequestMetricsMiddleware<Context: RequestContext>: RouterMiddleware {
     private struct Endpoint: Hashable {
         var route: String
         var method: String
@@ -23,14 +21,14 @@ struct RequestMetricsMiddleware: RouterMiddleware {
         let handlers = Mutex<[Endpoint: Handlers]>([:])
     }
 
-    private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
-
     private let factory: any MetricsFactory
     private let known = Known()
 
-    init(_ factory: any MetricsFactory) { self.factory = factory }
+    /// Creates the middleware.
+    public init(_ factory: any MetricsFactory) { self.factory = factory }
 
-    func handle(
+    /// Passes the request on, and counts it with its response.
+    public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
@@ -41,11 +39,11 @@ struct RequestMetricsMiddleware: RouterMiddleware {
 
     /// Counts one request, including one that was answered without the router.
     /// - Parameter route: the route's template in the table; nil when no route matched.
-    func count(
+    public func count(
         _ method: HTTPRequest.Method, route: String?, _ status: HTTPResponse.Status, after duration: Duration
     ) {
         let endpoint = Endpoint(
-            route: route ?? "none", method: Self.methods.contains(method) ? method.rawValue : "other")
+            route: route ?? "none", method: countedMethods.contains(method) ? method.rawValue : "other")
         let (timer, counter) = known.handlers.withLock { known in
             if let handlers = known[endpoint], let counter = handlers.requests[status.code] {
                 return (handlers.duration, counter)
@@ -68,6 +66,9 @@ struct RequestMetricsMiddleware: RouterMiddleware {
         counter.increment()
     }
 }
+
+/// The methods with series of their own.
+private let countedMethods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
 extension Duration {
     /// The duration in nanoseconds; the maximum for more than 200 years.

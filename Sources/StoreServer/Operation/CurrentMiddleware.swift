@@ -1,0 +1,22 @@
+import HTTPSupport
+import Hummingbird
+
+/// Refuses requests while the process may have missed a change that another process of the store announced, so that it
+/// answers with nothing old: a locked account, a revoked key, a refunded purchase.
+struct CurrentMiddleware: RouterMiddleware {
+    typealias Context = StoreRequestContext
+
+    /// Whether the process has heard everything up to a few seconds ago.
+    let isCurrent: @Sendable () -> Bool
+
+    func handle(
+        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        guard isCurrent() else {
+            throw HTTPProblem(
+                .serviceUnavailable, code: "unavailable",
+                message: "This process of the store has lost touch with the others. Try again.")
+        }
+        return try await next(request, context)
+    }
+}

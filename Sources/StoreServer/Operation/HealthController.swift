@@ -1,0 +1,32 @@
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+
+/// Answers whether the process works, and whether it can serve requests. Neither address needs a token, because load
+/// balancers have none; the answers name no more than a reason.
+struct HealthController: Sendable {
+    static let healthPath = "/health"
+    static let readinessPath = "/ready"
+
+    let health: StoreHealth
+
+    private struct Body: Encodable {
+        var status: String
+        var reason: String?
+    }
+
+    func addRoutes(to router: Router<StoreRequestContext>) {
+        router.get(RouterPath(Self.healthPath)) { _, _ -> Response in
+            try Response.json(Body(status: "ok")).uncached
+        }
+        router.get(RouterPath(Self.readinessPath)) { [health] _, _ -> Response in
+            guard let problem = await health.problem() else {
+                return try Response.json(Body(status: "ready")).uncached
+            }
+            var response = try Response.json(
+                Body(status: "not ready", reason: problem.rawValue), status: .serviceUnavailable)
+            response.headers[.retryAfter] = "1"
+            return response.uncached
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Database
+import Logging
+import ServiceLifecycle
+
+/// Tells the other processes of the store which catalog files this process has, and logs when an older process has
+/// others.
+struct ProcessWatch: Service {
+    /// How often a difference is logged.
+    private static let pauseBetweenReports = Duration.seconds(60)
+
+    let membership: Membership
+    let facts: OwnFacts
+    let news: CatalogNews
+    let logger: Logger
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            var nextReport = ContinuousClock.now
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                facts.update { $0.catalog = news.state.digest }
+                if .now >= nextReport, reportOtherCatalog() { nextReport = .now + Self.pauseBetweenReports }
+            }
+        }
+    }
+
+    /// Logs that an older process has other catalog files. Returns false when none has.
+    private func reportOtherCatalog() -> Bool {
+        guard let other = ProcessState(membership, own: facts.value).otherCatalog else { return false }
+        logger.error(
+            "the catalog files differ from those of another process of this store, this process is not ready",
+            metadata: ["other": "\(other.name)", "node": "\(other.node)"])
+        return true
+    }
+}
+
+/// Tells load balancers that the server stops, before its ports close.
+struct ReadinessEnd: Service {
+    let health: StoreHealth
+
+    func run() async {
+        // Ends with the group also when that is cancelled.
+        try? await gracefulShutdown()
+        health.stop()
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Store
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import StoreServer
+
+/// Two servers of one store in this process, on one PostgreSQL.
+@Suite(.enabled(if: Backend.available.contains(.postgresql)), .timeLimit(.minutes(1)))
+struct SeveralProcessesTests {
+    private static let key = StoreKey()
+    private static let storefront = "http://store.example"
+
+    /// Where the servers of a test are.
+    private struct Place: Sendable {
+        var folder: URL
+        var databaseURL: String?
+        var prefix: String
+
+        /// Changes the configuration of a server with a data directory of its own into one that shares the store.
+        func share(_ configuration: inout StoreServerConfiguration) {
+            configuration.databaseURL = databaseURL
+            configuration.schemaPrefix = prefix
+            configuration.storeKey = SeveralProcessesTests.key
+            configuration.storefrontURL = SeveralProcessesTests.storefront
+            configuration.sharedBlobs = folder.appendingPathComponent("content")
+            configuration.connections = 4
+        }
+
+        /// Runs a server until the body ends.
+        func serve<T: Sendable>(
+            _ name: String, _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+            _ body: @escaping @Sendable (RunningServer) async throws -> T
+        ) async throws -> T {
+            let own = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
+            return try await RunningServer.with(
+                own, { configuration in
+                    share(&configuration)
+                    change(&configuration)
+                }, body)
+        }
+
+        /// Opens a server that does not start.
+        func refused(
+            _ name: String, _ change: (inout StoreServerConfiguration) -> Void
+        ) async throws -> (any Error)? {
+            let own = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
+            var configuration = try RunningServer.configuration(own)
+            share(&configuration)
+            change(&configuration)
+            do {
+                let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
+                await application.close()
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    private static func withPlace<T>(_ body: (Place) async throws -> T) async throws -> T {
+        try await TemporaryDirectory.with { directory async throws in
+            try await Backend.postgresql.withServerDatabase { url, prefix async throws in
+                try await body(Place(folder: directory.url, databaseURL: url, prefix: prefix))
+            }
+        }
+    }
+
+    @Test func twoProcessesAreOneStore() async throws {
+        try await Self.withPlace { place async throws in
+            try await place.serve("first") { first async throws in
+                try await place.serve("second") { second async throws in
+                    let nodes = [first, second].map { $0.application.operation.node }
+                    #expect(Set(nodes.compactMap(\.self)).count == 2)
+                    for server in [first, second] {
+                        #expect(try await server.send("GET", server.addresses.sandbox + "/ready").status == 200)
+                    }
+                    // They have one authority, and one tester.
+                    #expect(first.application.authority.receiptRoot == second.application.authority.receiptRoot)
+                    let testers = [first, second].compactMap { SandboxTester.read(from: $0.directory)?.email }
+                    #expect(Set(testers).count == 1 && testers.count == 2)
+                    // A device that signed in at one buys at the other, and a key buys once.
+                    let token = try await first.signIn().token
+                    let purchase = second.purchase("credits5")
+                    let bought = try await second.device(.purchases, token: token, body: purchase)
+                    let again = try await first.device(.purchases, token: token, body: purchase)
+                    #expect(bought.status == 200 && bought.body == again.body, "\(bought.text) \(again.text)")
+                    // Once the lock is answered, it holds at both.
+                    let locked = try await first.control(
+                        "PATCH", "/control/v1/sandbox/accounts/\(testers[0])", #"{"locked":true}"#)
+                    #expect(locked.status == 200, "\(locked.text)")
+                    for server in [first, second] {
+                        let refused = try await server.device(
+                            .purchases, token: token, body: server.purchase("credits5"))
+                        #expect(refused.status == 403 && refused.code == "account_locked", "\(refused.text)")
+                    }
+                    let metrics = try await second.control("GET", "/metrics", headers: []).text
+                    #expect(metrics.contains("store_processes 2\n"))
+                }
+            }
+        }
+    }
+
+    @Test func aSheetOfAnotherProcessIsNamed() async throws {
+        try await Self.withPlace { place async throws in
+            try await place.serve("first", { $0.node = 10 }) { first async throws in
+                try await place.serve("second", { $0.node = 11 }) { second async throws in
+                    let question = try JSONEncoder().encode(
+                        SheetQuestion(kind: .confirm, title: "Hats", lines: []))
+                    let posted = try await first.control(
+                        "POST", "/control/v1/sheets", String(decoding: question, as: UTF8.self))
+                    let id = try #require(posted.json["id"] as? String)
+                    #expect(id.hasPrefix("0a"))
+                    #expect(try await first.control("GET", "/sheets/\(id)", headers: []).status == 200)
+                    let other = try await second.control("GET", "/sheets/\(id)", headers: [])
+                    #expect(other.status == 421 && other.code == "other_process", "\(other.text)")
+                    #expect(other.headers.first(name: "Cornerstore-Process") == "0a")
+                }
+            }
+        }
+    }
+
+    @Test func settingsThatDifferAreRefused() async throws {
+        try await Self.withPlace { place async throws in
+            try await place.serve("first", { $0.node = 3 }) { _ async throws in
+                let changes: [(String, @Sendable (inout StoreServerConfiguration) -> Void)] = [
+                    ("--storefront-url", { $0.storefrontURL = "http://other.example" }),
+                    ("--ocsp-url", { $0.ocspURL = "http://store.example/ocsp" }),
+                    ("--blobs", { $0.sharedBlobs = nil }),
+                    ("--no-merchant", { $0.hasMerchant = true }),
+                    ("--node", { $0.node = 3 }),
+                    ("--store-key", { $0.storeKey = nil }),
+                    ("--store-key", { $0.storeKey = StoreKey() }),
+                ]
+                for (option, change) in changes {
+                    let error = try await place.refused("second", change)
+                    let text = error.map { "\($0)" } ?? "started"
+                    #expect(text.contains(option), "\(text)")
+                }
+                // None of them left anything behind that hinders a right one.
+                let error = try await place.refused("second") { $0.node = 4 }
+                #expect(error == nil)
+            }
+        }
+    }
+
+    @Test func aStoreKeyNeedsTheStorefrontsAddress() async throws {
+        try await Self.withPlace { place async throws in
+            let error = try await place.refused("first") { $0.storefrontURL = nil } as? StoreServerError
+            #expect(error?.code == .sharedSettingMissing && error?.detail.contains("--storefront-url") == true)
+        }
+    }
+
+    @Test func theYoungerProcessWithOtherCatalogFilesIsNotReady() async throws {
+        try await Self.withPlace { place async throws in
+            try await place.serve("first") { first async throws in
+                let own = place.folder.appendingPathComponent("second")
+                try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
+                let catalog = RunningServer.catalogText.replacing("0.99", with: "1.99")
+                try Data(catalog.utf8).write(to: own.appendingPathComponent("catalog.yaml"))
+                try await place.serve("second") { second async throws in
+                    let ready = try await second.send("GET", second.addresses.production + "/ready")
+                    #expect(ready.status == 503 && ready.text.contains("catalog_differs"), "\(ready.text)")
+                    #expect(try await first.send("GET", first.addresses.production + "/ready").status == 200)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Synchronization
+import Testing
+
+@testable import Database
+@testable import StoreServer
+
+@Suite("Whether the server can answer requests", .timeLimit(.minutes(1)))
+struct StoreHealthTests {
+    private struct Failure: Error {}
+
+    /// What the health is asked of, which a test changes.
+    private final class Scene: Sendable {
+        struct State {
+            var isDatabaseThere = true
+            var hasStandby = true
+            var process = ProcessState(
+                membership: MembershipState(heardAge: .zero, clockOffset: 0, isHeld: true, problem: nil),
+                isCurrent: true, others: [],
+                own: ProcessFacts(node: 2, version: "1", name: "own", catalog: "a", startedAt: 100))
+        }
+
+        let state = Mutex(State())
+
+        func health(requiresStandby: Bool = false) -> StoreHealth {
+            var hasStandby: (@Sendable () async throws -> Bool)?
+            if requiresStandby { hasStandby = { [self] in state.withLock { $0.hasStandby } } }
+            return StoreHealth(
+                check: { [self] in if !state.withLock({ $0.isDatabaseThere }) { throw Failure() } },
+                process: { [self] in state.withLock { $0.process } }, hasStandby: hasStandby, logger: .quiet)
+        }
+    }
+
+    private static func other(_ node: Int, catalog: String, startedAt: Int64) -> ProcessFacts {
+        ProcessFacts(node: node, version: "1", name: "other", catalog: catalog, startedAt: startedAt)
+    }
+
+    @Test func aServerWhoseDatabaseIsGoneIsNotReady() async {
+        let scene = Scene()
+        let health = scene.health()
+        #expect(await health.problem() == nil)
+        scene.state.withLock { $0.isDatabaseThere = false }
+        #expect(await health.problem() == .database)
+        scene.state.withLock { $0.isDatabaseThere = true }
+        #expect(await health.problem() == nil)
+    }
+
+    @Test(arguments: ["cannot_hear", "no_node", "clock_differs", "standby"])
+    func theReasonOfTheMembershipIsNamed(_ reason: String) async {
+        let scene = Scene()
+        // What hinders the process explains why its database does not answer.
+        scene.state.withLock {
+            $0.process.membership.problem = reason
+            $0.isDatabaseThere = false
+        }
+        #expect(await scene.health().problem()?.rawValue == reason)
+    }
+
+    @Test func aReasonOfAnotherVersionIsASilence() async {
+        let scene = Scene()
+        scene.state.withLock { $0.process.membership.problem = "unheard_of" }
+        #expect(await scene.health().problem() == .cannotHear)
+    }
+
+    @Test func aProcessThatHasNotHeardYetIsNotReady() async {
+        let scene = Scene()
+        scene.state.withLock { $0.process.isCurrent = false }
+        #expect(await scene.health().problem() == .cannotHear)
+    }
+
+    @Test func theYoungerOfTwoProcessesWithOtherCatalogsIsNotReady() async {
+        let scene = Scene()
+        let health = scene.health()
+        scene.state.withLock { $0.process.others = [Self.other(1, catalog: "b", startedAt: 101)] }
+        #expect(await health.problem() == nil)
+        scene.state.withLock { $0.process.others = [Self.other(1, catalog: "b", startedAt: 99)] }
+        #expect(await health.problem() == .catalogDiffers)
+        // Of two that began at once, the one with the lower number counts as older.
+        scene.state.withLock { $0.process.others = [Self.other(1, catalog: "b", startedAt: 100)] }
+        #expect(await health.problem() == .catalogDiffers)
+        scene.state.withLock { $0.process.others = [Self.other(3, catalog: "b", startedAt: 100)] }
+        #expect(await health.problem() == nil)
+        scene.state.withLock { $0.process.others = [Self.other(1, catalog: "a", startedAt: 99)] }
+        #expect(await health.problem() == nil)
+    }
+
+    @Test func aMissingStandbyCountsOnlyWhereOneIsRequired() async {
+        let scene = Scene()
+        scene.state.withLock { $0.hasStandby = false }
+        #expect(await scene.health().problem() == nil)
+        #expect(await scene.health(requiresStandby: true).problem() == .noStandby)
+        scene.state.withLock { $0.hasStandby = true }
+        #expect(await scene.health(requiresStandby: true).problem() == nil)
+    }
+
+    @Test func aServerThatStopsSaysSoFirst() async {
+        let scene = Scene()
+        let health = scene.health()
+        scene.state.withLock { $0.isDatabaseThere = false }
+        health.stop()
+        #expect(await health.problem() == .stopping)
+    }
+}
