@@ -79,7 +79,7 @@ import Testing
         "merchant serve --config no-such-file",
         "catalog convert no-such-file --to yaml", "serve a.storekit --config no-such-file",
         "content build no-such-folder",
-        "content check no-such-file",
+        "content check no-such-file", "store restore no-such-folder", "store backup copy --config no-such-file",
     ])
     func whatCannotBeDoneEndsWithOneAndSaysWhy(_ line: String) async throws {
         let result = await Capture.run(
@@ -98,7 +98,7 @@ import Testing
         "fault", "fault order", "payment-rule", "account", "account create", "app list", "transaction list", "purchase",
         "catalog",
         "catalog check", "catalog convert", "content", "content init", "content build", "content check",
-        "merchant", "merchant products", "merchant content", "merchant webhooks",
+        "merchant", "merchant products", "merchant content", "merchant webhooks", "store",
     ])
     func helpIsOnStandardOutput(_ line: String) async {
         var arguments = line.split(separator: " ").map(String.init)
@@ -125,7 +125,7 @@ import Testing
         "key", "key make", "key list", "key revoke", "notification", "notification list", "notification show",
         "notification resend", "notification test", "notification sample", "notification url", "notification url show",
         "notification url set", "notification url remove", "rate-limit", "rate-limit show", "rate-limit apple",
-        "rate-limit set", "rate-limit off",
+        "rate-limit set", "rate-limit off", "store", "store backup", "store restore",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])
