@@ -34,6 +34,10 @@ struct StoreCommand: AsyncParsableCommand {
             completion: .file())
         var storeKey: String?
         @Option(
+            help: ArgumentHelp("The folder of hosted content that all processes share.", valueName: "dir"),
+            completion: .directory)
+        var blobsShared: String?
+        @Option(
             help: ArgumentHelp("A YAML or JSON file of options, as for “serve”.", valueName: "file"),
             completion: .file(extensions: ["yaml", "yml", "json"]))
         var config: String?
@@ -46,6 +50,7 @@ struct StoreCommand: AsyncParsableCommand {
             flags[.schemaPrefix] = schemaPrefix
             flags[.storeKey] = storeKey
             flags[.blobs] = blobs.blobs
+            flags[.blobsShared] = blobsShared
             let settings = try ServeSettings(
                 flags: flags, files: [], productsFiles: [], environment: Console.current.environment,
                 file: try config.map { try ConfigurationFile.read($0) })

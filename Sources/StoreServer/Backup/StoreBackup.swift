@@ -51,8 +51,8 @@ public struct StoreBackup: Sendable {
         if let bucket = configuration.bucket {
             blobs = S3BlobStore(bucket, now: now)
         } else {
-            blobs = try DirectoryBlobStore(
-                folder: configuration.dataDirectory.appendingPathComponent(StoreFiles.content), makesFolder: false)
+            let own = configuration.dataDirectory.appendingPathComponent(StoreFiles.content)
+            blobs = try DirectoryBlobStore(folder: configuration.sharedBlobs ?? own, makesFolder: false)
         }
         self.now = now
         self.logger = logger
