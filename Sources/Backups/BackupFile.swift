@@ -81,7 +81,7 @@ package enum BackupFolder {
         return changed.timeIntervalSinceNow < -86_400
     }
 
-    /// Waits until a folder's entries are on the disk.
+    /// Waits until a folder's entries, or a file's bytes, are on the disk.
     /// - Throws: ``BackupError`` `storage`.
     package static func flush(_ folder: URL) throws {
         let descriptor = open(folder.path, O_RDONLY | O_CLOEXEC)

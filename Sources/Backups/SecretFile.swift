@@ -27,7 +27,9 @@ package enum SecretFile {
     ///   - limit: the largest size, in bytes.
     ///   - kind: the kind of file, for the error.
     /// - Throws: ``BackupError`` `storage`, or `invalidConfiguration` when the file is too large.
-    package static func readPublic(_ url: URL, limit: Int = maximumSize, _ kind: String = "file of keys") throws -> Data {
+    package static func readPublic(
+        _ url: URL, limit: Int = maximumSize, _ kind: String = "file of keys"
+    ) throws -> Data {
         guard let file = try? FileHandle(forReadingFrom: url) else {
             throw BackupError(
                 .storage, "\(url.path) cannot be read. Check that it exists and that you may read it.")

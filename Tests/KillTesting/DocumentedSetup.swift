@@ -35,7 +35,8 @@ enum DocumentedSetup {
             // The page shows two machines; more of them follow the second.
             let options = " max_fails=1 fail_timeout=1s;"
             let more = servers[kind].dropFirst(2).map { " server 127.0.0.1:\($0)\(options)" }.joined()
-            text = text.replacing("server 10.0.0.12:\(port)\(options)", with: "server 10.0.0.12:\(port)\(options)\(more)")
+            let last = "server 10.0.0.12:\(port)\(options)"
+            text = text.replacing(last, with: last + more)
             for (machine, server) in zip(["10.0.0.11", "10.0.0.12"], servers[kind]) {
                 text = text.replacing("\(machine):\(port)", with: "127.0.0.1:\(server)")
             }

@@ -30,7 +30,7 @@ public enum FailoverRun {
             let device = PatientClient(addresses: await stores.sandboxes(), findings: findings)
             let newest = Mutex(ContinuousClock.now)
             let isOver = Mutex(false)
-            let crashed = Mutex<ContinuousClock.Instant?>(nil)
+            let pause = Mutex(Duration.zero)
             let done = try await withThrowingTaskGroup(of: ClusterCustomer?.self) { group in
                 for number in 0..<customers {
                     group.addTask {
@@ -58,9 +58,9 @@ public enum FailoverRun {
                         }
                         try await Task.sleep(for: .milliseconds(20))
                     }
-                    crashed.withLock { $0 = crash }
-                    let pause = ContinuousClock.now - crash
-                    if pause > longestPause { findings.add("the first purchase succeeded \(pause) after the crash") }
+                    let passed = ContinuousClock.now - crash
+                    pause.withLock { $0 = passed }
+                    if passed > longestPause { findings.add("the first purchase succeeded \(passed) after the crash") }
                     try await Task.sleep(for: .seconds(5))
                     return nil
                 }
@@ -68,7 +68,7 @@ public enum FailoverRun {
                     if let customer = $1 { $0.append(customer) }
                 }
             }
-            if let crash = crashed.withLock({ $0 }) { totals.pause = newest.withLock { $0 } - crash }
+            totals.pause = pause.withLock { $0 }
             for customer in done {
                 let ledger = try await stores[0].ledger(of: customer.email).map(\.transactionId)
                 totals.purchases += ledger.count

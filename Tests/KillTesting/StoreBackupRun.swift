@@ -204,7 +204,8 @@ public enum StoreBackupRun {
                         schemaPrefix: prefix, shared: shared)
                     let other = StoreLocation(
                         programs: programs, data: elsewhere.appendingPathComponent("data"), databaseURL: url,
-                        schemaPrefix: otherPrefix, shared: shared, log: elsewhere.appendingPathComponent("commands.log"))
+                        schemaPrefix: otherPrefix, shared: shared,
+                        log: elsewhere.appendingPathComponent("commands.log"))
                     do {
                         let result = try await body(store, other, Findings())
                         await store.stop()

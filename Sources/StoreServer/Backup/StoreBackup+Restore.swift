@@ -151,7 +151,9 @@ extension StoreBackup {
         do {
             try await put(content, manifest, from: folder, staging, &added)
             Self.onStep?(.proved)
-            // Databases flush their files; their names are flushed here.
+            for name in try FileManager.default.contentsOfDirectory(atPath: databases.path) {
+                try BackupFolder.flush(databases.appendingPathComponent(name))
+            }
             try BackupFolder.flush(databases)
             var isCertain = false
             do {
@@ -207,7 +209,8 @@ extension StoreBackup {
                     throw BackupError(
                         .notEmpty,
                         "The schema \(replacement.schema) contains or is used by objects that are not the store's and would be lost: "
-                            + "\(strangers.joined(separator: ", ")). Move them away, or restore under another --schema-prefix.")
+                            + strangers.joined(separator: ", ")
+                            + ". Move them away, or restore under another --schema-prefix.")
                 }
             }
             // Other stores may use the same bucket, so the content stays if the restore fails.

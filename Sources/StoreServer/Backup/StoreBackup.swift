@@ -134,7 +134,8 @@ public struct StoreBackup: Sendable {
     private func copyDatabases(into folder: URL) async throws -> [BackupContent] {
         let databases = data.appendingPathComponent(StoreFiles.databases)
         guard !StoreFiles.isUnfinished(data) else {
-            throw BackupError(.storage, "A restore into \(data.path) was interrupted. Run it again, or start the server.")
+            throw BackupError(
+                .storage, "A restore into \(data.path) was interrupted. Run it again, or start the server.")
         }
         for name in StorePlace.names {
             guard FileManager.default.fileExists(atPath: StorePlace.file(name, in: databases).path) else {
