@@ -38,9 +38,12 @@ package struct PostgreSQLTools: Sendable {
             )
         }
         let password = parts.password ?? parts.queryItems?.first { $0.name == "password" }?.value
-        parts.password = nil
-        parts.queryItems = parts.queryItems?.filter { $0.name != "password" }
-        if parts.queryItems?.isEmpty == true { parts.queryItems = nil }
+        // Other parts stay as they are written.
+        if parts.password != nil { parts.password = nil }
+        if let items = parts.queryItems, items.contains(where: { $0.name == "password" }) {
+            let rest = items.filter { $0.name != "password" }
+            parts.queryItems = rest.isEmpty ? nil : rest
+        }
         guard var address = parts.string else { throw malformed }
         if !hosts.isEmpty {
             guard let found = address.firstRange(of: place) else { throw malformed }
@@ -278,6 +281,8 @@ package struct PostgreSQLTools: Sendable {
         var environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PGCONNECT_TIMEOUT": "10"]
         environment["HOME"] = ProcessInfo.processInfo.environment["HOME"]
         if let password { environment["PGPASSWORD"] = password }
+        // One of several hosts is the primary.
+        if address.prefix(while: { $0 != "?" }).contains(",") { environment["PGTARGETSESSIONATTRS"] = "read-write" }
         let result = try await ToolProcess.run(commands, environment: environment)
         if let failed = result.failed {
             guard !result.errors.contains("restrict-key") else {
