@@ -110,7 +110,7 @@ public enum FailoverRun {
                 if ending != .exited(1) {
                     findings.add("store \(number) did not end with 1: \(String(describing: ending))")
                 }
-                if !store.logEnd.contains("primary") {
+                if !store.logEnd.contains("standby that lagged") {
                     findings.add("store \(number) does not say what to do: \(store.logEnd)")
                 }
             }

@@ -59,7 +59,7 @@ package struct StorePlace: Sendable {
             // Processes that share the store hold the same lock, shared.
             lock = try await SoleUse(of: database("apps"), logger: logger)
         } catch let error as DatabaseError where error.code == .inUse {
-            throw DatabasesInUse(owner: error.detail)
+            throw DatabasesInUse(owner: error.detail, error: error)
         }
         do {
             let result = try await body()
