@@ -63,6 +63,8 @@ test: packages-test lint ## check the style and the links, then run all tests; s
 	scripts/in-memory scripts/failures-last $(SWIFT) test --parallel --disable-xctest --filter '$(COMPUTING)'
 	scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --skip '$(STARTING)' --skip '$(COMPUTING)'
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(STARTING_WIDTH) scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter '$(STARTING)'
+	$(SWIFT) build --product cornerstore-soak
+	scripts/in-memory scripts/with-s3 scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" cluster 60
 	$(BROWSER_TESTS)
 
 test-browser: packages-browser ## test the pages of storefront, console and sample apps in a browser; ARGS adds options of pytest
@@ -103,13 +105,15 @@ bench: packages-bench ## measure a release build; the last lines are NAME VALUE 
 	$(SWIFT) build --configuration release --product cornerstore-bench
 	scripts/with-postgresql "$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
 
-soak: packages-soak ## live 10,000 subscriptions, send 10,000 notifications to a failing server, then kill apps, stores and merchants for SECONDS=600, and report lost or doubled purchases; SEED repeats a run
+soak: packages-soak ## live 10,000 subscriptions, send 10,000 notifications to a failing server, crash a PostgreSQL with a standby, then kill the processes of one store, and apps, stores and merchants for SECONDS=600, and report lost or doubled purchases; SEED repeats a run
 	$(SWIFT) build --build-tests
 	CORNERSTORE_TEST_LIVES=10000 CORNERSTORE_TEST_NOTIFICATIONS=10000 scripts/in-memory scripts/failures-last scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --filter 'SubscriptionLifeTests|FailingReceiverTests'
 	$(SWIFT) build --product kill-test-app
 	$(SWIFT) build --product kill-test-merchant
 	$(SWIFT) build --product cornerstore
 	$(SWIFT) build --product cornerstore-soak
+	scripts/with-s3 "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" failover
+	scripts/with-s3 scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" cluster 120 $(SEED)
 	scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" $(SECONDS) $(SEED)
 
 fuzz: packages-fuzz ## test the merchant's server against its OpenAPI document with schemathesis; ARGS adds options

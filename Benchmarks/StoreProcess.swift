@@ -42,27 +42,32 @@ struct StoreProcess: Sendable {
     }
 
     static func arguments(
-        catalog: String, data: URL, hasConsole: Bool = false, postgreSQL: (url: String, prefix: String)? = nil
+        catalog: String, data: URL, hasConsole: Bool = false, postgreSQL: (url: String, prefix: String)? = nil,
+        options: [String] = []
     ) -> [String] {
         // The merchant is measured in a process of its own.
         ["serve", catalog, "--data", data.path, "--no-merchant"] + (hasConsole ? [] : ["--no-console"])
             + (postgreSQL.map { ["--database", $0.url, "--schema-prefix", $0.prefix] } ?? [])
-            + ports.flatMap { [$0, "0"] }
+            + ports.flatMap { [$0, "0"] } + options
     }
 
     /// The flags that choose ports; 0 is any free one.
     static let ports = ["--sandbox-port", "--production-port", "--control-port", "--storefront-port", "--console-port"]
 
     /// Starts the store and waits at most 30 seconds for its first answer.
+    /// - Parameter options: further options. A bucket that they name has the keys `bench` and `bench`.
     static func start(
         catalog: String, data: URL, hasConsole: Bool = false, postgreSQL: (url: String, prefix: String)? = nil,
-        on processors: Processors? = .forServers
+        options: [String] = [], on processors: Processors? = .forServers
     ) async throws -> StoreProcess {
         let file = data.appending(path: "addresses.json")
         // Remove the file of an earlier run.
         try? FileManager.default.removeItem(at: file)
-        let arguments = arguments(catalog: catalog, data: data, hasConsole: hasConsole, postgreSQL: postgreSQL)
-        let child = try ChildProcess(try executable(), arguments, on: processors)
+        let arguments = arguments(
+            catalog: catalog, data: data, hasConsole: hasConsole, postgreSQL: postgreSQL, options: options)
+        let keys = ["AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"]
+        let child = try ChildProcess(
+            try executable(), arguments, environment: options.isEmpty ? [:] : keys, on: processors)
         do {
             while (ContinuousClock.now - child.started) < .seconds(30) {
                 if let addresses = try? JSONDecoder().decode([String: String].self, from: Data(contentsOf: file)),

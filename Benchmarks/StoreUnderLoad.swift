@@ -10,13 +10,16 @@ struct StoreUnderLoad: Sendable {
     let authority: CertificateAuthority
     private let secret: String
     private let data: URL
+    private let postgreSQL: (url: String, prefix: String)?
+    private let options: [String]
 
     /// Writes the ledger into a new folder, or into new schemas of PostgreSQL, and starts the store with it.
     /// - Parameters:
     ///   - url: PostgreSQL's URL; nil for SQLite.
+    ///   - options: further options of `serve`.
     ///   - processors: the cores that it runs on.
     static func start(
-        _ ledger: Ledger, hasConsole: Bool = false, database url: String? = nil,
+        _ ledger: Ledger, hasConsole: Bool = false, database url: String? = nil, options: [String] = [],
         on processors: Processors? = .forServers
     ) async throws -> StoreUnderLoad {
         let postgreSQL = url.map { (url: $0, prefix: "bench_\(UInt32.random(in: 0...UInt32.max))") }
@@ -26,18 +29,25 @@ struct StoreUnderLoad: Sendable {
                 at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try await ledger.write(to: data, postgreSQL: postgreSQL)
             let store = try await StoreProcess.start(
-                catalog: try catalog(), data: data, hasConsole: hasConsole, postgreSQL: postgreSQL, on: processors)
+                catalog: try catalog(), data: data, hasConsole: hasConsole, postgreSQL: postgreSQL, options: options,
+                on: processors)
             let secrets = try JSONDecoder().decode(
                 [String: String].self, from: Data(contentsOf: data.appending(path: "shared-secrets.json")))
             return StoreUnderLoad(
                 ledger: ledger, store: store,
                 authority: try await CertificateAuthority.open(
                     directory: data.appending(path: "authority"), at: SampleReceipts.date),
-                secret: secrets[SampleReceipts.bundleID] ?? "", data: data)
+                secret: secrets[SampleReceipts.bundleID] ?? "", data: data, postgreSQL: postgreSQL, options: options)
         } catch {
             try? FileManager.default.removeItem(at: data)
             throw error
         }
+    }
+
+    /// Starts another process of the same store, with the same options and its own data directory.
+    func joined(data: URL) async throws -> StoreProcess {
+        try await StoreProcess.start(
+            catalog: try Self.catalog(), data: data, postgreSQL: postgreSQL, options: options)
     }
 
     /// Stops the store and removes its folder.

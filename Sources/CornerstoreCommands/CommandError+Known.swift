@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import Backups
 import BlobStorage
 import ContentPackages
 import Database
@@ -18,6 +19,7 @@ extension CommandError {
         switch error {
         case let error as CommandError: self = error
         case let error as ContentPackageError: self.init(error.code == .refused ? .refused : .failed, error.detail)
+        case let error as BackupError: self.init(.failed, error.detail)
         case let error as BlobError: self.init(.failed, error.detail)
         case let error as CatalogError: self.init(.failed, error.detail)
         case let error as StoreServerError: self.init(.failed, error.detail)

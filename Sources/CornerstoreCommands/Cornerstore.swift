@@ -19,7 +19,7 @@ public struct Cornerstore: AsyncParsableCommand {
             success, 1 when the request was refused or failed, and 2 for wrong usage.
             """,
         version: "cornerstore \(CornerstoreVersion.text)",
-        subcommands: [DemoCommand.self, ServeCommand.self, MerchantCommand.self],
+        subcommands: [DemoCommand.self, ServeCommand.self, MerchantCommand.self, StoreCommand.self],
         groupedSubcommands: [
             CommandGroup(
                 name: "Buying and receipts",

@@ -51,6 +51,10 @@ struct TableFilesTests {
             .init(table: "transactions", file: "Store/Accounts/Accounts.swift"),
             "an account is listed with the date of its last purchase"
         ),
+        (
+            .init(table: "transactions", file: "Store/Purchases/Purchase.swift"),
+            "a restore finds paid purchases without a transaction"
+        ),
     ]
 
     @Test(arguments: ["Merchant", "Store"]) func everyTableHasItsFile(_ module: String) throws {

@@ -80,7 +80,7 @@ import Testing
         "merchant serve --config no-such-file",
         "catalog convert no-such-file --to yaml", "serve a.storekit --config no-such-file",
         "content build no-such-folder",
-        "content check no-such-file",
+        "content check no-such-file", "store restore no-such-folder", "store backup copy --config no-such-file",
     ])
     func whatCannotBeDoneEndsWithOneAndSaysWhy(_ line: String) async throws {
         let result = await Capture.run(
@@ -99,7 +99,7 @@ import Testing
         "fault", "fault order", "payment-rule", "account", "account create", "app list", "transaction list", "purchase",
         "catalog",
         "catalog check", "catalog convert", "content", "content init", "content build", "content check",
-        "merchant", "merchant products", "merchant content", "merchant webhooks",
+        "merchant", "merchant products", "merchant content", "merchant webhooks", "store",
     ])
     func helpIsOnStandardOutput(_ line: String) async {
         var arguments = line.split(separator: " ").map(String.init)
@@ -127,7 +127,7 @@ import Testing
         "notification resend", "notification test", "notification sample", "notification url", "notification url show",
         "notification url set", "notification url remove", "rate-limit", "rate-limit show", "rate-limit apple",
         "rate-limit set", "rate-limit off", "authority", "authority show", "authority rotate", "authority key",
-        "authority reseal",
+        "authority reseal", "store", "store backup", "store restore",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])

@@ -5,14 +5,83 @@ import NIOCore
 import Synchronization
 import TestSupport
 
+/// What all processes of one store are started with.
+struct SharedStore: Sendable {
+    /// The file of the store's key.
+    var key: URL
+    /// The value of `--blobs`; the bucket's keys are `test` and `test`.
+    var blobs: String?
+    /// The storefront's base URL at the proxy.
+    var storefrontURL: String
+    /// The address of the OCSP responder at the proxy.
+    var ocspURL: String
+    /// Whether a process is ready only beside a synchronous standby.
+    var needsStandby = false
+
+    /// Makes a store key in a folder.
+    static func makeKey(in folder: URL) throws -> URL {
+        let key = folder.appendingPathComponent("store.key")
+        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+        let isMade = FileManager.default.createFile(
+            atPath: key.path, contents: Data("\(Data(bytes).base64EncodedString())\n".utf8),
+            attributes: [.posixPermissions: 0o600])
+        guard isMade else { throw KillTestError("\(key.path) cannot be written") }
+        return key
+    }
+
+    /// The options of `serve`.
+    fileprivate var arguments: [String] {
+        place + ["--storefront-url", storefrontURL, "--ocsp-url", ocspURL, "--connections", "8", "--no-rate-limits"]
+            + ["--behind-proxy"] + (needsStandby ? ["--require-standby"] : [])
+    }
+
+    /// The options of `serve` and of `store backup`.
+    fileprivate var place: [String] { ["--store-key", key.path] + (blobs.map { ["--blobs", $0] } ?? []) }
+
+    fileprivate var environment: [String: String] {
+        blobs == nil ? [:] : ["AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"]
+    }
+}
+
+/// Where a store is, as its server and the commands beside it are told.
+struct StoreLocation: Sendable {
+    var programs: Programs
+    var data: URL
+    var databaseURL: String?
+    var schemaPrefix: String
+    var shared: SharedStore?
+    /// What commands write to standard error is appended to it.
+    var log: URL
+
+    fileprivate var environment: [String: String] {
+        var environment = Programs.environment
+        environment["CORNERSTORE_DATABASE"] = databaseURL
+        environment["CORNERSTORE_SCHEMA_PREFIX"] = schemaPrefix
+        return environment.merging(shared?.environment ?? [:]) { $1 }
+    }
+
+    /// Runs `cornerstore store` to its end.
+    /// - Parameter point: where it kills itself; nil for nowhere.
+    /// - Returns: the exit code, -1 when it was killed, and what it printed.
+    func command(_ arguments: [String], dyingAt point: KillPoint? = nil) async throws -> (
+        status: Int32, output: String
+    ) {
+        var environment = environment
+        environment["KILL_TEST_AT"] = point?.text
+        return try await programs.run(
+            ["store"] + arguments + ["--data", data.path] + (shared?.place ?? []), environment, log: log,
+            program: point == nil ? nil : programs.merchant)
+    }
+}
+
 /// `cornerstore serve` as a process that is killed and started again on the same files, database and ports.
 actor StoreProcess {
     nonisolated let folder: URL
     nonisolated let data: URL
-    private let programs: Programs
-    private let databaseURL: String?
-    private let schemaPrefix: String
-    private var ports: [Int] = []
+    /// Where it is.
+    nonisolated let location: StoreLocation
+    /// Of control, sandbox, production and storefront.
+    private(set) var ports: [Int] = []
     /// The SHA-256 of each hosted product's file.
     private(set) var contents: [String: String] = [:]
     private let server = ServerProcess()
@@ -27,19 +96,27 @@ actor StoreProcess {
 
     /// Makes its files in `folder` and starts it.
     ///
+    /// - Parameters:
+    ///   - shared: for one of several processes of a store, which hosts no content; nil for the only one.
+    ///   - isRestored: whether its data is there already.
     /// - Throws: ``KillTestError`` with the end of the store's log when it does not start.
-    init(_ programs: Programs, folder: URL, databaseURL: String?, schemaPrefix: String) async throws {
-        self.programs = programs
+    init(
+        _ programs: Programs, folder: URL, databaseURL: String?, schemaPrefix: String, shared: SharedStore? = nil,
+        isRestored: Bool = false
+    ) async throws {
         self.folder = folder
-        self.databaseURL = databaseURL
-        self.schemaPrefix = schemaPrefix
         data = folder.appendingPathComponent("data")
+        location = StoreLocation(
+            programs: programs, data: data, databaseURL: databaseURL, schemaPrefix: schemaPrefix, shared: shared,
+            log: folder.appendingPathComponent("commands.log"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(Self.catalog.utf8).write(to: folder.appendingPathComponent("catalog.yaml"))
-        try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
+        if !isRestored { try await SharedAuthority.copy(to: data.appendingPathComponent("authority")) }
         for attempt in 1...5 {
-            ports = try Ports.free(3)
+            ports = try Ports.free(4)
             do {
                 try await start()
+                guard shared == nil, !isRestored else { return }
                 for (product, size) in Self.hosted.sorted(by: { $0.key < $1.key }) { try await host(product, size) }
                 return
             } catch  where attempt < 5 {
@@ -74,24 +151,24 @@ actor StoreProcess {
 
     /// Where devices reach the sandbox.
     var sandbox: String { "http://127.0.0.1:\(ports[1])" }
-    private var control: String { "http://127.0.0.1:\(ports[0])/control/v1" }
+    /// The base URL of the control port.
+    var controlPort: String { "http://127.0.0.1:\(ports[0])" }
+    private var control: String { "\(controlPort)/control/v1" }
 
     nonisolated var root: URL { data.appendingPathComponent("roots/receipt-root.der") }
     nonisolated var log: URL { folder.appendingPathComponent("store.log") }
 
     /// Starts it and returns when it answers.
     func start() async throws {
-        var environment = Programs.environment
-        environment["CORNERSTORE_DATABASE"] = databaseURL
-        environment["CORNERSTORE_SCHEMA_PREFIX"] = schemaPrefix
         try await server.start(
             .init(
-                program: programs.store,
+                program: location.programs.store,
                 arguments: [
                     "serve", folder.appendingPathComponent("catalog.yaml").path, "--data", data.path, "--json",
                     "--log-level", "error", "--control-port", "\(ports[0])", "--sandbox-port", "\(ports[1])",
-                    "--production-port", "\(ports[2])", "--storefront-port", "0", "--no-merchant", "--no-console",
-                ], environment: environment, log: log))
+                    "--production-port", "\(ports[2])", "--storefront-port", "\(ports[3])", "--no-merchant",
+                    "--no-console",
+                ] + (location.shared?.arguments ?? []), environment: location.environment, log: log))
     }
 
     /// The last lines of its log.
@@ -99,6 +176,9 @@ actor StoreProcess {
 
     /// SIGKILL; false when it was dead already, which nobody but this test may be the reason of.
     func kill() async -> Bool { await server.stop(SIGKILL) == .killed }
+
+    /// Waits until it ends by itself; nil when it did not within `limit`.
+    func ending(within limit: Duration) async -> Child.Ending? { await server.ending(within: limit) }
 
     /// The gentle way, for the end.
     func stop() async { _ = await server.stop(SIGTERM) }
@@ -202,5 +282,21 @@ actor StoreProcess {
             throw KillTestError("\(method) \(path): \(response.status.code) \(String(buffer: answer).prefix(500))")
         }
         return Data(answer.readableBytesView)
+    }
+}
+
+extension [StoreProcess] {
+    /// The base URLs of their control ports.
+    func controlPorts() async -> [String] {
+        var addresses: [String] = []
+        for store in self { addresses.append(await store.controlPort) }
+        return addresses
+    }
+
+    /// The base URLs at which devices reach their sandboxes.
+    func sandboxes() async -> [String] {
+        var addresses: [String] = []
+        for store in self { addresses.append(await store.sandbox) }
+        return addresses
     }
 }

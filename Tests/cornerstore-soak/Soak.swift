@@ -6,15 +6,25 @@ import TestSupport
 
 /// `cornerstore-soak SECONDS [SEED]`: kills apps, stores and merchants for so long, on SQLite and, when a server is
 /// named, on PostgreSQL by turns, and says what became of the purchases.
+///
+/// `cornerstore-soak cluster SECONDS [SEED]` kills the processes of one store behind nginx instead, and
+/// `cornerstore-soak failover` the primary of a PostgreSQL with a standby.
 @main
 struct Soak {
     static func main() async {
-        let arguments = CommandLine.arguments.dropFirst().map { UInt64($0) }
+        let words = CommandLine.arguments.dropFirst()
+        if words.first == "failover" { exit(await Soak().failOver()) }
+        let isCluster = words.first == "cluster"
+        let arguments = words.dropFirst(isCluster ? 1 : 0).map { UInt64($0) }
         guard let seconds = arguments.first ?? 600, arguments.count < 2 || arguments.last ?? nil != nil else {
-            say("usage: cornerstore-soak [SECONDS [SEED]]")
+            say("usage: cornerstore-soak [[cluster] SECONDS [SEED]] | failover")
             exit(2)
         }
         let seed = arguments.count > 1 ? arguments.last ?? nil : nil
+        if isCluster {
+            exit(
+                await Soak().runCluster(.seconds(Int(clamping: seconds)), seed: seed ?? .random(in: 0..<1 << 32)))
+        }
         exit(await Soak().run(.seconds(Int(clamping: seconds)), seed: seed ?? .random(in: 0..<1 << 32)))
     }
 
@@ -52,6 +62,43 @@ struct Soak {
         }
         say(totals.line)
         return totals.isGood && !isBroken ? 0 : 1
+    }
+
+    /// Kills the processes of one store, one at a time.
+    /// - Returns: the exit code.
+    private func runCluster(_ time: Duration, seed: UInt64) async -> Int32 {
+        let isInterrupted = Self.interruption()
+        say("soak: several stores for \(time.components.seconds) s, seed \(seed)")
+        do {
+            let plan = ClusterRun.Plan(
+                customers: 64, time: time, pause: 2_000...5_000, hasRefunds: true, seed: seed)
+            let totals = try await ClusterRun.run(Programs.built(), plan) {
+                !isInterrupted.value.withLock { $0 }
+            }
+            for problem in totals.wrong { say("  seed \(seed): \(problem)") }
+            say(totals.line)
+            return totals.wrong.isEmpty ? 0 : 1
+        } catch {
+            say("soak: \(error)")
+            return 1
+        }
+    }
+
+    /// Kills the primary of a PostgreSQL whose standby takes over, once with all and once with too few of its data.
+    /// - Returns: the exit code.
+    private func failOver() async -> Int32 {
+        do {
+            let programs = try Programs.built()
+            let totals = try await FailoverRun.run(programs)
+            say("failover: \(totals.line)")
+            let lagging = try await FailoverRun.runWithLaggingStandby(programs)
+            say("failover to a standby that lacks purchases: \(lagging.isEmpty ? "refused by all processes" : "wrong")")
+            for problem in totals.wrong + lagging { say("  \(problem)") }
+            return totals.wrong.isEmpty && lagging.isEmpty ? 0 : 1
+        } catch {
+            say("soak: \(error)")
+            return 1
+        }
     }
 
     /// At once, also into a file or a pipe.

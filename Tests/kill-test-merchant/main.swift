@@ -5,8 +5,9 @@ import Merchant
 import MerchantServer
 import NIOCore
 import NIOPosix
+import StoreServer
 
-// `cornerstore merchant` as it is, on the event loops too, but that it kills itself at a step (KILL_TEST_AT), and sends
+// `cornerstore` as it is, on the event loops too, but that it kills itself at a step (KILL_TEST_AT), and sends
 // again soon what it was sending then.
 NIOSingletons.groupLoopCountSuggestion = UsableProcessors.count
 NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
@@ -19,6 +20,8 @@ let change: @Sendable (inout MerchantServerConfiguration) -> Void = { configurat
 exit(
     await MerchantServing.$adjust.withValue(change) {
         await MerchantBackup.$onStep.withValue({ killer.pass($0.rawValue) }) {
-            await Cornerstore.launch(Array(CommandLine.arguments.dropFirst()))
+            await StoreBackup.$onStep.withValue({ killer.pass($0.rawValue) }) {
+                await Cornerstore.launch(Array(CommandLine.arguments.dropFirst()))
+            }
         }
     })

@@ -1,8 +1,6 @@
-import BlobStorage
+import Backups
 import CornerstoreEncoding
-import Crypto
 import Foundation
-import Glibc
 
 /// The contents of a backup. It is written last: a folder without it is not a complete backup.
 struct BackupManifest: Codable, Equatable, Sendable {
@@ -11,17 +9,8 @@ struct BackupManifest: Codable, Equatable, Sendable {
     /// The largest manifest in bytes: a hundred for each of half a million content files.
     static let maximumSize = 64 << 20
 
-    /// A file in the backup's folder.
-    struct File: Codable, Equatable, Sendable {
-        var name: String
-        var size: Int64
-        var sha256: String
-    }
-
-    struct Content: Codable, Hashable, Sendable {
-        var sha256: String
-        var size: Int64
-    }
+    typealias File = BackupFile
+    typealias Content = BackupContent
 
     enum Engine: String, Codable, Sendable {
         case sqlite
@@ -78,18 +67,5 @@ struct BackupManifest: Codable, Equatable, Sendable {
     /// Writes the manifest, mode 0600.
     func write(into folder: URL) throws {
         _ = try SecretFile.create(folder.appendingPathComponent(Self.fileName), JSONEncoder.readable.encode(self))
-    }
-}
-
-extension BackupManifest.File {
-    /// The size and digest of a file as it is now; nil when it does not exist or is not a regular file.
-    static func of(_ folder: URL, _ name: String) async throws -> Self? {
-        let url = folder.appendingPathComponent(name)
-        guard let file = try? await BlobThreads.run({ try BlobFile(url) }) else { return nil }
-        var hash = SHA256()
-        for try await piece in try file.bytes(in: 0..<file.size) {
-            piece.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
-        }
-        return Self(name: name, size: file.size, sha256: BlobDigest(hash.finalize()).hexadecimal)
     }
 }

@@ -1,3 +1,4 @@
+import Backups
 import BlobStorage
 import Foundation
 import Glibc
@@ -114,7 +115,7 @@ extension MerchantBackup {
             Self.onStep?(.swapped)
         }
         // The database names the content now, which must stay whatever fails after this.
-        try Self.flush(place.folder)
+        try MerchantServerError.translating { try BackupFolder.flush(place.folder) }
         return report
     }
 
@@ -195,7 +196,7 @@ extension MerchantBackup {
             if manifest.hasContent {
                 let source = try DirectoryBlobStore(folder: folder.appendingPathComponent(MerchantPlace.contentFolder))
                 let copying = ContentCopy(source: source, target: blobs, staging: staging)
-                for file in content where try await copying.copy(file) {
+                for file in content where try await MerchantServerError.awaiting({ try await copying.copy(file) }) {
                     added += [BlobDigest(file.sha256)].compactMap { $0 }
                 }
             }

@@ -1,6 +1,6 @@
+import Backups
 import BlobStorage
 import Foundation
-import Glibc
 import Logging
 import Merchant
 
@@ -50,47 +50,20 @@ public struct MerchantBackup: Sendable {
     ///   - withContent: false for a merchant whose bucket is backed up separately.
     /// - Throws: ``MerchantServerError`` `storage`, `noTools`; ``DatabaseError``, ``BlobError``.
     public func make(at folder: URL, withContent: Bool) async throws -> Report {
-        let known = try? FileManager.default.contentsOfDirectory(atPath: folder.path)
-        guard known == [] || known == nil && !FileManager.default.fileExists(atPath: folder.path) else {
-            throw MerchantServerError(.storage, "\(folder.path) exists already. Name a folder that does not exist.")
+        let report = try await MerchantServerError.awaiting {
+            try await BackupFolder.create(folder) { staging in
+                // Keep a restore from replacing the database during the copy. Take this lock after the staging folder
+                // is created: that locks the parent folder for a moment, and the parent may be the data directory
+                // itself.
+                let lock = try place.lockForCommands(.shared)
+                defer { lock?.release() }
+                return try await fill(staging, withContent)
+            }
         }
-        let staging: StagingFolder
-        do {
-            let parent = folder.deletingLastPathComponent()
-            try FileManager.default.createDirectory(
-                at: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            staging = try StagingFolder(
-                beside: parent, name: ".\(folder.lastPathComponent).\(UUID().uuidString).new", where: Self.isLeft)
-        } catch {
-            throw MerchantServerError(.storage, "\(folder.path) cannot be created.")
-        }
-        // Keep the folder locked while it is filled.
-        defer { withExtendedLifetime(staging) {} }
-        // Keep a restore from replacing the database during the copy. Take this lock after the staging folder is
-        // created: that locks the parent folder for a moment, and the parent may be the data directory itself.
-        let lock = try place.lockForCommands(.shared)
-        defer { lock?.release() }
-        let report = try await fill(staging.url, withContent)
-        guard rename(staging.url.path, folder.path) == 0 else {
-            throw MerchantServerError(
-                .storage, "\(folder.path) cannot be created: \(String(cString: strerror(errno))).")
-        }
-        try? Self.flush(folder.deletingLastPathComponent())
         return Report(
             directory: folder.path, engine: report.engine.rawValue, databaseBytes: report.database.size,
             contentFiles: report.content.count, contentBytes: report.content.reduce(0) { $0 + $1.size },
             hasContent: report.hasContent)
-    }
-
-    /// Whether a folder was left by a killed backup. Only a folder that has not changed for a day counts, because the
-    /// lock of a backup on another machine may not be visible here.
-    private static func isLeft(_ folder: URL) -> Bool {
-        let name = folder.lastPathComponent
-        guard name.hasPrefix("."), name.hasSuffix(".new"), UUID(uuidString: String(name.dropLast(4).suffix(36))) != nil,
-            let attributes = try? FileManager.default.attributesOfItem(atPath: folder.path),
-            let changed = attributes[.modificationDate] as? Date
-        else { return false }
-        return changed.timeIntervalSinceNow < -86_400
     }
 
     private func fill(_ folder: URL, _ withContent: Bool) async throws -> BackupManifest {
@@ -121,7 +94,7 @@ public struct MerchantBackup: Sendable {
             begunAt: begunAt, engine: engine, schema: place.databaseURL == nil ? nil : place.schema, database: database,
             keys: keys, content: content, hasContent: withContent)
         try manifest.write(into: folder)
-        try Self.flush(folder)
+        try BackupFolder.flush(folder)
         return manifest
     }
 
@@ -142,13 +115,5 @@ public struct MerchantBackup: Sendable {
         _ = try await TokenKeySet.read(keys)
         _ = try SecretFile.create(folder.appendingPathComponent(TokenKeySet.fileName), try SecretFile.readPublic(keys))
         return try await BackupManifest.File.of(folder, TokenKeySet.fileName)
-    }
-
-    /// Waits until a folder's entries are on the disk.
-    static func flush(_ folder: URL) throws {
-        let descriptor = open(folder.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw MerchantServerError(.storage, "\(folder.path) cannot be read.") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw MerchantServerError(.storage, "\(folder.path) cannot be written.") }
     }
 }

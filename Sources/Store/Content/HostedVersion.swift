@@ -175,4 +175,14 @@ extension HostedVersion {
             "SELECT 1 FROM content_versions WHERE sha256 = $1 AND state <> $2 LIMIT 1",
             [digest.hexadecimal, ContentState.removed.rawValue]) != nil
     }
+
+    /// The packages of versions that were not removed.
+    static func contents(_ connection: Connection) throws -> [StoredContent] {
+        try connection.query(
+            "SELECT \(columns) FROM content_versions WHERE state <> $1", [ContentState.removed.rawValue]
+        ).map {
+            let version = try HostedVersion($0)
+            return StoredContent(digest: version.digest, size: version.length)
+        }
+    }
 }

@@ -78,4 +78,12 @@ struct ItemBlob: Sendable, Equatable {
     static func use(_ digest: BlobDigest, _ connection: Connection) throws -> Bool {
         try connection.queryOne("SELECT 1 FROM item_files WHERE sha256 = $1 LIMIT 1", [digest.hexadecimal]) != nil
     }
+
+    /// The bytes of all items' files.
+    static func contents(_ connection: Connection) throws -> [StoredContent] {
+        try connection.query("SELECT \(columns) FROM item_files").map {
+            let blob = try ItemBlob($0)
+            return StoredContent(digest: blob.digest, size: blob.length)
+        }
+    }
 }

@@ -95,6 +95,18 @@ extension Purchase {
             .map { try Purchase($0) }
     }
 
+    /// The key of a paid purchase whose transaction is missing; nil in a whole ledger.
+    static func keyWithoutTransaction(_ connection: Connection) throws -> String? {
+        try connection.queryOne(
+            """
+            SELECT idempotency_key FROM purchases
+            WHERE state = 'purchased' AND NOT EXISTS (
+                SELECT 1 FROM transactions WHERE transactions.transaction_id = purchases.transaction_id)
+            ORDER BY idempotency_key LIMIT 1
+            """
+        )?.string(0)
+    }
+
     /// Deletes the purchases with these keys, for a tester's cleared history.
     static func delete(_ keys: [UUID], _ connection: Connection) throws {
         for key in keys { try connection.execute("DELETE FROM purchases WHERE idempotency_key = $1", [key.text]) }

@@ -9,6 +9,7 @@ public final class DataDirectory: Sendable {
     private let lock: DirectoryLock
 
     /// Locks the folder, and creates it with mode 0700 when it does not exist.
+    /// A restore that was killed while it moved its files into the folder is ended first.
     /// - Throws: ``StoreServerError`` when another process holds the folder, or it cannot be created or written.
     public init(_ url: URL) throws {
         self.url = url
@@ -30,6 +31,7 @@ public final class DataDirectory: Sendable {
                 "The data directory \(url.path) is in use by another cornerstore\(error.owner). Stop it, or choose another directory with "
                     + "--data.")
         }
+        try StoreFiles.finish(in: url)
     }
 
     /// Releases the folder, so that it can be opened again. Do not write to it afterwards.

@@ -63,4 +63,15 @@ import Testing
         guard let tools = try? PostgreSQLTools(url: url, schema: "books") else { return }
         #expect(!tools.address.contains("cret") && tools.address.hasPrefix("postgres://ann@host:5432/books"))
     }
+
+    @Test(arguments: [
+        ("postgres://ann:se%40cret@one:5432,two:5433/books", "postgres://ann@one:5432,two:5433/books"),
+        ("postgres://ann@one,two/books?password=cret&sslmode=require", "postgres://ann@one,two/books?sslmode=require"),
+        ("postgresql://[::1]:5432,two/books", "postgresql://[::1]:5432,two/books"),
+        ("postgres:///books?host=/run/postgresql", "postgres:///books?host=/run/postgresql"),
+    ])
+    func severalHostsStay(_ url: String, _ address: String) throws {
+        guard let tools = try? PostgreSQLTools(url: url, schema: "books") else { return }
+        #expect(tools.address == address)
+    }
 }

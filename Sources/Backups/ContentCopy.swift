@@ -3,18 +3,25 @@ import Crypto
 import Foundation
 
 /// Copies content from one store to another, and trusts neither: the bytes are hashed on arrival.
-struct ContentCopy {
-    let source: any BlobStore
-    let target: any BlobStore
+package struct ContentCopy: Sendable {
+    private let source: any BlobStore
+    private let target: any BlobStore
     /// The folder in which a file is assembled.
-    let staging: URL
+    private let staging: URL
+
+    /// - Parameter staging: an existing folder in which a file is assembled.
+    package init(source: any BlobStore, target: any BlobStore, staging: URL) {
+        self.source = source
+        self.target = target
+        self.staging = staging
+    }
 
     /// Copies content that the target lacks or has damaged.
     /// - Returns: whether the target had nothing under the digest.
-    /// - Throws: ``MerchantServerError`` `badBackup` when the bytes do not match the digest; ``BlobError``.
-    func copy(_ content: BackupManifest.Content) async throws -> Bool {
+    /// - Throws: ``BackupError`` `badBackup` when the bytes do not match the digest; ``BlobError``.
+    package func copy(_ content: BackupContent) async throws -> Bool {
         guard let digest = BlobDigest(content.sha256) else {
-            throw MerchantServerError(.badBackup, "“\(content.sha256.prefix(80))” is not a SHA-256.")
+            throw BackupError(.badBackup, "“\(content.sha256.prefix(80))” is not a SHA-256.")
         }
         let known = try await target.size(of: digest)
         if known == content.size, try await isWhole(digest, content.size) { return false }
@@ -52,7 +59,7 @@ struct ContentCopy {
         return BlobDigest(hash.finalize()) == digest
     }
 
-    private static func damaged(_ digest: BlobDigest) -> MerchantServerError {
-        MerchantServerError(.badBackup, "The content file \(digest) is missing or damaged.")
+    private static func damaged(_ digest: BlobDigest) -> BackupError {
+        BackupError(.badBackup, "The content file \(digest) is missing or damaged.")
     }
 }

@@ -3,33 +3,36 @@ import Glibc
 
 /// A folder in which files are assembled before they are stored. Each process has its own, beside those of other
 /// processes in the same place. A folder that a killed process left behind is removed by the next process.
-final class StagingFolder: Sendable {
-    let url: URL
+package final class StagingFolder: Sendable {
+    /// The location of the folder.
+    package let url: URL
     /// The lock on the folder, or on a file in it. A folder without a lock belongs to nobody.
     private let lock: Int32
     /// The lock file in folders that other machines may share, which may not see a lock on the folder itself.
-    static let lockName = ".lock"
+    package static let lockName = ".lock"
 
+    /// Creates and locks a folder, and removes what killed processes left in its parent.
     /// - Parameter parent: an existing folder that contains only staging folders.
-    /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
-    convenience init(in parent: URL) throws {
+    /// - Throws: ``BackupError`` `unusable`.
+    package convenience init(in parent: URL) throws {
         try self.init(in: parent, name: UUID().uuidString, waits: true) {
             UUID(uuidString: $0.lastPathComponent) != nil
         }
     }
 
+    /// Creates and locks a folder beside others.
     /// - Parameters:
     ///   - parent: an existing folder. When another process has locked it, leftovers stay.
     ///   - name: the name of the new folder.
     ///   - isLeft: whether an unlocked item of the parent is a leftover that may be removed.
-    /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
-    convenience init(beside parent: URL, name: String, where isLeft: (URL) -> Bool) throws {
+    /// - Throws: ``BackupError`` `unusable`.
+    package convenience init(beside parent: URL, name: String, where isLeft: (URL) -> Bool) throws {
         try self.init(in: parent, name: name, waits: false, where: isLeft)
     }
 
     private init(in parent: URL, name: String, waits: Bool, where isLeft: (URL) -> Bool) throws {
-        let failure = MerchantServerError(
-            .dataDirectoryUnusable, "\(parent.path) cannot be written. Choose another directory with --data.")
+        let failure = BackupError(
+            .unusable, "\(parent.path) cannot be written. Choose another directory with --data.")
         // Locked for a moment, so that no process sees a folder that exists and is not locked yet.
         let file = waits ? Self.lockName : nil
         let gate = Self.locked(parent, file, waits: waits)

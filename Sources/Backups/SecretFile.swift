@@ -1,21 +1,21 @@
 import Foundation
 
 /// Reads and creates files that only their owner may read.
-enum SecretFile {
+package enum SecretFile {
     /// The largest file of keys, in bytes.
-    static let maximumSize = 256 << 10
+    package static let maximumSize = 256 << 10
 
     /// Reads a secret file.
-    /// - Throws: ``MerchantServerError`` `storage`, or `exposedSecret` when users other than the owner may read the
+    /// - Throws: ``BackupError`` `storage`, or `exposedSecret` when users other than the owner may read the
     ///   file.
-    static func read(_ url: URL) throws -> Data {
+    package static func read(_ url: URL) throws -> Data {
         // Check the file that a link leads to: mounted secrets are links.
         var status = stat()
         guard stat(url.path, &status) == 0 else {
-            throw MerchantServerError(.storage, "\(url.path) cannot be read. Check that it exists and that you own it.")
+            throw BackupError(.storage, "\(url.path) cannot be read. Check that it exists and that you own it.")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw MerchantServerError(
+            throw BackupError(
                 .exposedSecret,
                 "\(url.path) can be read by other users. Set its mode to 0600, and replace the keys if they leaked.")
         }
@@ -26,18 +26,20 @@ enum SecretFile {
     /// - Parameters:
     ///   - limit: the largest size, in bytes.
     ///   - kind: the kind of file, for the error.
-    /// - Throws: ``MerchantServerError`` `storage`, or `invalidConfiguration` when the file is too large.
-    static func readPublic(_ url: URL, limit: Int = maximumSize, _ kind: String = "file of keys") throws -> Data {
+    /// - Throws: ``BackupError`` `storage`, or `invalidConfiguration` when the file is too large.
+    package static func readPublic(
+        _ url: URL, limit: Int = maximumSize, _ kind: String = "file of keys"
+    ) throws -> Data {
         guard let file = try? FileHandle(forReadingFrom: url) else {
-            throw MerchantServerError(
+            throw BackupError(
                 .storage, "\(url.path) cannot be read. Check that it exists and that you may read it.")
         }
         defer { try? file.close() }
         guard let data = try? file.read(upToCount: limit + 1) else {
-            throw MerchantServerError(.storage, "\(url.path) cannot be read.")
+            throw BackupError(.storage, "\(url.path) cannot be read.")
         }
         guard data.count <= limit else {
-            throw MerchantServerError(
+            throw BackupError(
                 .invalidConfiguration, "\(url.path) is over \(limit) bytes, more than a \(kind) may have.")
         }
         return data
@@ -45,8 +47,8 @@ enum SecretFile {
 
     /// Creates a file, mode 0600 from the first byte on. It appears whole or not at all. Returns false, and changes
     /// nothing, when the file exists.
-    /// - Throws: ``MerchantServerError`` `storage`.
-    static func create(_ url: URL, _ data: Data) throws -> Bool {
+    /// - Throws: ``BackupError`` `storage`.
+    package static func create(_ url: URL, _ data: Data) throws -> Bool {
         var generator = SystemRandomNumberGenerator()
         let aside = url.path + ".\(UInt64.random(in: .min ... .max, using: &generator)).new"
         let file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -71,7 +73,7 @@ enum SecretFile {
         return false
     }
 
-    private static func unwritable(_ url: URL) -> MerchantServerError {
-        MerchantServerError(.storage, "\(url.path) cannot be written. Is the disk full?")
+    private static func unwritable(_ url: URL) -> BackupError {
+        BackupError(.storage, "\(url.path) cannot be written. Is the disk full?")
     }
 }

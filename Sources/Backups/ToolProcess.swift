@@ -23,7 +23,7 @@ enum ToolProcess {
 
     /// Runs the programs concurrently, each with the output of the one before as its input. Terminates them when the
     /// task is cancelled.
-    /// - Throws: ``MerchantServerError`` `noTools` when a program cannot be started.
+    /// - Throws: ``BackupError`` `noTools` when a program cannot be started.
     static func run(_ commands: [Command], environment: [String: String]) async throws -> Result {
         var pipes: [Ends] = []
         for (index, _) in commands.enumerated() {
@@ -89,7 +89,7 @@ enum ToolProcess {
             ) { try await beginning(of: $0.standardError) }
             return Ending(succeeded: result.terminationStatus.isSuccess, errors: result.closureResult)
         } catch let error as SubprocessError where error.code == .executableNotFound || error.code == .spawnFailed {
-            throw MerchantServerError(.noTools, "\(command.program.path) cannot be started.")
+            throw BackupError(.noTools, "\(command.program.path) cannot be started.")
         }
     }
 

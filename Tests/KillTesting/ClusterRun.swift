@@ -1,0 +1,298 @@
+import Foundation
+import MerchantWire
+import Synchronization
+import TestSupport
+
+/// Several stores and merchants on one PostgreSQL behind nginx, which are killed and started again while customers buy,
+/// are locked out, redeem and get refunds. At the end every confirmed purchase must be in the ledger once.
+public struct ClusterRun: Sendable {
+    /// How much is done.
+    public struct Plan: Sendable {
+        /// Customers at work at the same time.
+        public var customers: Int
+        /// How long they work.
+        public var time: Duration
+        /// The pause before a kill, in milliseconds.
+        public var pause: ClosedRange<Int>
+        /// Whether purchases are refunded. Their notifications can take half a minute after a kill.
+        public var hasRefunds: Bool
+        /// The seed of all random choices.
+        public var seed: UInt64
+
+        /// Creates a plan.
+        public init(customers: Int, time: Duration, pause: ClosedRange<Int>, hasRefunds: Bool, seed: UInt64) {
+            self.customers = customers
+            self.time = time
+            self.pause = pause
+            self.hasRefunds = hasRefunds
+            self.seed = seed
+        }
+    }
+
+    /// What a run came to.
+    public struct Totals: Sendable {
+        /// The stores that were killed, by their numbers, once for each kill.
+        public var killedStores: [Int] = []
+        /// Kills of merchants.
+        public var killedMerchants = 0
+        /// Purchases that were confirmed and are in the ledger.
+        public var purchases = 0
+        /// Purchases that were refused because the account was locked or may not pay.
+        public var refused = 0
+        /// Redemptions at the merchants.
+        public var redemptions = 0
+        /// Refunds.
+        public var refunds = 0
+        /// What is wrong, one sentence each.
+        public var wrong: [String] = []
+
+        /// The numbers in a line.
+        public var line: String {
+            "kills of stores \(killedStores.count), of merchants \(killedMerchants); purchases \(purchases), refused \(refused), "
+                + "redemptions \(redemptions), refunds \(refunds), wrong \(wrong.count)"
+        }
+    }
+
+    /// Whether nginx, PostgreSQL and an S3 server are there.
+    public static var isPossible: Bool {
+        NginxProcess.executable != nil && Backend.address != nil && S3Server.address != nil
+    }
+
+    private let cluster: StoreCluster
+    private let plan: Plan
+    private let findings = Findings()
+    private let totals = Kept()
+
+    /// What the tasks of a run add to.
+    private final class Kept: Sendable {
+        struct State {
+            var totals = Totals()
+            var redeemed: Set<String> = []
+            var refunded: Set<String> = []
+        }
+        let state = Mutex(State())
+    }
+
+    /// Runs it on a cluster of its own.
+    /// - Parameter goesOn: asked again and again; after false the customers stop.
+    /// - Throws: ``KillTestError`` when something did what no kill explains.
+    public static func run(
+        _ programs: Programs, _ plan: Plan, goesOn: @escaping @Sendable () -> Bool = { true }
+    ) async throws -> Totals {
+        let result = Mutex(Totals())
+        let webhooks = WebhookLog()
+        try await LoopbackServer.with(webhooks.router) { hook in
+            try await TemporaryDirectory.with { directory in
+                try await Backend.postgresql.withServerDatabase { url, prefix in
+                    guard let url else { return }
+                    let cluster = try await StoreCluster.start(
+                        programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix,
+                        webhook: hook.absoluteString + "hook")
+                    do {
+                        let totals = try await ClusterRun(cluster: cluster, plan: plan).execute(webhooks, goesOn)
+                        result.withLock { $0 = totals }
+                    } catch {
+                        let logs = cluster.logs
+                        await cluster.stop()
+                        throw KillTestError("seed \(plan.seed): \(error)\n\(logs)")
+                    }
+                    await cluster.stop()
+                }
+            }
+        }
+        return result.withLock { $0 }
+    }
+
+    private init(cluster: StoreCluster, plan: Plan) {
+        self.cluster = cluster
+        self.plan = plan
+    }
+
+    private func execute(_ webhooks: WebhookLog, _ goesOn: @escaping @Sendable () -> Bool) async throws -> Totals {
+        let control = PatientClient(addresses: await cluster.stores.controlPorts(), findings: findings)
+        let device = PatientClient(addresses: [cluster.sandbox], findings: findings)
+        let receiver = try await control.settle(
+            "PUT", "/control/v1/sandbox/notification-urls/\(StoreProcess.bundleID)",
+            json: ["url": cluster.notifications])
+        guard receiver.status == 200 else { throw KillTestError("no notifications: \(receiver.text)") }
+        let customers = try await withThrowingTaskGroup(of: ClusterCustomer.self) { group in
+            for number in 0..<plan.customers {
+                group.addTask { try await ClusterCustomer.signUp(number, device, control) }
+            }
+            return try await group.reduce(into: [ClusterCustomer]()) { $0.append($1) }
+        }
+        let end = ContinuousClock.now + plan.time
+        let isOver: @Sendable () -> Bool = { ContinuousClock.now >= end || !goesOn() }
+        let done = try await withThrowingTaskGroup(of: ClusterCustomer?.self) { group in
+            group.addTask {
+                try await self.kill(until: isOver)
+                return nil
+            }
+            for (number, customer) in customers.enumerated() {
+                group.addTask { try await self.work(customer, number, control, until: isOver) }
+            }
+            return try await group.reduce(into: [ClusterCustomer]()) { if let customer = $1 { $0.append(customer) } }
+        }
+        try await compare(done, control, webhooks)
+        var totals = totals.state.withLock { $0.totals }
+        totals.wrong += findings.all
+        return totals
+    }
+
+    // MARK: Kills
+
+    /// Kills one process after the other, so that at most one is away.
+    private func kill(until isOver: @Sendable () -> Bool) async throws {
+        var chance = SeededGenerator(seed: plan.seed)
+        var next: [Int] = []
+        while !isOver() {
+            try await Task.sleep(for: .milliseconds(Int.random(in: plan.pause, using: &chance)))
+            if next.isEmpty {
+                next = Array(0..<(cluster.stores.count + cluster.merchants.count)).shuffled(using: &chance)
+            }
+            let victim = next.removeLast()
+            let away = Duration.milliseconds(Int.random(in: 500...2_000, using: &chance))
+            if victim < cluster.stores.count {
+                let store = cluster.stores[victim]
+                guard await store.kill() else { throw KillTestError("store \(victim) died by itself") }
+                try await Task.sleep(for: away)
+                try await store.start()
+                totals.state.withLock { $0.totals.killedStores.append(victim) }
+            } else {
+                let merchant = cluster.merchants[victim - cluster.stores.count]
+                guard await merchant.kill() else { throw KillTestError("a merchant died by itself") }
+                try await Task.sleep(for: away)
+                try await merchant.start()
+                totals.state.withLock { $0.totals.killedMerchants += 1 }
+            }
+        }
+    }
+
+    // MARK: Customers
+
+    private func work(
+        _ customer: ClusterCustomer, _ number: Int, _ control: PatientClient, until isOver: @Sendable () -> Bool
+    ) async throws -> ClusterCustomer {
+        var (customer, redeemed) = (customer, [String]())
+        var chance = SeededGenerator(seed: plan.seed &+ UInt64(number) &+ 1)
+        let token = try await cluster.setup.token(UserID(rawValue: customer.user))
+        while !isOver() {
+            switch Int.random(in: 0..<100, using: &chance) {
+            case 0..<8: try await shutOut(&customer, "paymentsAllowed", during: false, control)
+            case 8..<14: try await shutOut(&customer, "locked", during: true, control)
+            case 14..<24: try await verify(try await customer.receipt(), of: customer, at: customer.client)
+            case 24..<28: try await customer.restore()
+            case 28..<40:
+                guard let transaction = try await customer.buy("coins") else {
+                    findings.add("\(customer.email) could not buy")
+                    break
+                }
+                try await redeem(transaction, token, &chance)
+                redeemed.append(transaction)
+            case 40..<44 where plan.hasRefunds:
+                guard let transaction = redeemed.popLast() else { break }
+                try await refund(transaction, control)
+            default:
+                if try await customer.buy("gems") == nil { findings.add("\(customer.email) could not buy") }
+            }
+        }
+        return customer
+    }
+
+    /// Forbids an account to buy, at any store, and then tries to buy, at any other.
+    private func shutOut(
+        _ customer: inout ClusterCustomer, _ property: String, during value: Bool, _ control: PatientClient
+    ) async throws {
+        let email = customer.email
+        func set(_ value: Bool) async throws {
+            let reply = try await control.settle(
+                "PATCH", "/control/v1/sandbox/accounts/\(email)", json: [property: value])
+            guard reply.status == 200 else { throw KillTestError("\(property): \(reply.text.prefix(300))") }
+        }
+        try await set(value)
+        for _ in 0..<3 {
+            if let transaction = try await customer.buy("gems") {
+                findings.add("\(customer.email) bought \(transaction) although \(property) was \(value) before")
+            } else {
+                totals.state.withLock { $0.totals.refused += 1 }
+            }
+        }
+        try await set(!value)
+    }
+
+    private func verify(_ receipt: String, of customer: ClusterCustomer, at client: PatientClient) async throws {
+        let reply = try await client.settle("POST", "/verifyReceipt", json: ["receipt-data": receipt])
+        guard reply.status == 200, reply.json["status"] as? Int == 0 else {
+            findings.add("a receipt of \(customer.email) is not valid: \(reply.status) \(reply.text.prefix(200))")
+            return
+        }
+    }
+
+    private func redeem(_ transaction: String, _ token: String, _ chance: inout SeededGenerator) async throws {
+        let merchant = cluster.merchants[Int.random(in: cluster.merchants.indices, using: &chance)]
+        let proof = try cluster.setup.signed("coins", transaction)
+        let reply = try await MerchantCaller(merchant).settle(
+            .redemptions, as: token, proof, type: "application/jose")
+        guard reply.status == 200 else {
+            findings.add("\(transaction) could not be redeemed: \(reply.status) \(reply.code ?? "")")
+            return
+        }
+        totals.state.withLock { state in
+            state.totals.redemptions += 1
+            state.redeemed.insert(transaction)
+        }
+    }
+
+    private func refund(_ transaction: String, _ control: PatientClient) async throws {
+        let reply = try await control.settle(
+            "POST", "/control/v1/sandbox/transactions/\(transaction)/refund", json: ["reason": "other"])
+        // 409: an earlier attempt whose answer was lost.
+        guard reply.status == 200 || reply.status == 409 else {
+            findings.add("\(transaction) could not be refunded: \(reply.status) \(reply.text.prefix(200))")
+            return
+        }
+        totals.state.withLock { state in
+            state.totals.refunds += 1
+            state.refunded.insert(transaction)
+        }
+    }
+
+    // MARK: The verdict
+
+    private func compare(
+        _ customers: [ClusterCustomer], _ control: PatientClient, _ webhooks: WebhookLog
+    ) async throws {
+        let stores = await cluster.stores.sandboxes().map { PatientClient(addresses: [$0], findings: findings) }
+        var seen: Set<String> = []
+        for customer in customers {
+            let ledger = try await cluster.stores[0].ledger(of: customer.email).map(\.transactionId)
+            if ledger.count != Set(ledger).count || !seen.isDisjoint(with: ledger) {
+                findings.add("the ledger of \(customer.email) has a transaction twice")
+            }
+            seen.formUnion(ledger)
+            // Every key was repeated until it was answered, so there is nothing else in the ledger.
+            for lost in Set(customer.bought).subtracting(ledger) {
+                findings.add("\(lost) of \(customer.email) was confirmed and is lost")
+            }
+            for strange in Set(ledger).subtracting(customer.bought) {
+                findings.add("\(strange) of \(customer.email) is in the ledger and was never confirmed")
+            }
+            let receipt = try await customer.receipt()
+            for store in stores { try await verify(receipt, of: customer, at: store) }
+        }
+        let (redeemed, refunded) = totals.state.withLock { state in
+            state.totals.purchases = seen.count
+            return (state.redeemed, state.refunded)
+        }
+        // One event for each redemption, and one for each refund of what was redeemed.
+        let expected = redeemed.count + refunded.count
+        await webhooks.wait(within: .seconds(90)) { $0 >= expected }
+        var events: [String: Int] = [:]
+        for event in webhooks.events { events[event.transaction ?? "", default: 0] += 1 }
+        for transaction in redeemed where events[transaction] != (refunded.contains(transaction) ? 2 : 1) {
+            findings.add("the merchants' backend heard of \(transaction) \(events[transaction] ?? 0) times")
+        }
+        let check = try await cluster.setup.command(["check"])
+        if check.status != 0 { findings.add("the merchants' books do not balance: \(check.output)") }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// The setup that `Documentation/SeveralProcesses.md` describes, so that its files are those that are tested.
+enum DocumentedSetup {
+    /// A fenced block of the page.
+    /// - Parameter name: the block's name, which follows the language: ` ```nginx nginx.conf `.
+    /// - Throws: ``KillTestError`` when the page has no such block.
+    static func block(_ name: String) throws -> String {
+        var package = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { package.deleteLastPathComponent() }
+        let page = try String(
+            contentsOf: package.appendingPathComponent("Documentation/SeveralProcesses.md"), encoding: .utf8)
+        var block: [Substring]?
+        for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("```") {
+                if let block { return block.joined(separator: "\n") }
+                if line.hasSuffix(" \(name)") { block = [] }
+            } else {
+                block?.append(line)
+            }
+        }
+        throw KillTestError("Documentation/SeveralProcesses.md has no block “\(name)”")
+    }
+
+    /// The page's configuration of nginx, for servers on this machine.
+    /// - Parameters:
+    ///   - stores: the ports of each store's sandbox, production and storefront.
+    ///   - merchants: each merchant's port.
+    ///   - proxy: the ports at which nginx listens: sandbox, production, storefront and merchant.
+    static func nginx(stores: [[Int]], merchants: [Int], proxy: [Int]) throws -> String {
+        var text = try block("nginx.conf")
+        let usual = [8401, 8402, 8403, 8410]
+        let servers = (0..<3).map { kind in stores.map { $0[kind] } } + [merchants]
+        for (kind, port) in usual.enumerated() {
+            // The page shows two machines; more of them follow the second.
+            let options = " max_fails=1 fail_timeout=1s;"
+            let more = servers[kind].dropFirst(2).map { " server 127.0.0.1:\($0)\(options)" }.joined()
+            let last = "server 10.0.0.12:\(port)\(options)"
+            text = text.replacing(last, with: last + more)
+            for (machine, server) in zip(["10.0.0.11", "10.0.0.12"], servers[kind]) {
+                text = text.replacing("\(machine):\(port)", with: "127.0.0.1:\(server)")
+            }
+            text = text.replacing("listen \(port);", with: "listen 127.0.0.1:\(proxy[kind]);")
+        }
+        guard !text.contains("10.0.0.") else { throw KillTestError("the page's nginx.conf has unknown addresses") }
+        return text
+    }
+}

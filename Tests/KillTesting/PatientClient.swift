@@ -1,0 +1,157 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// What a run found wrong, one sentence each.
+final class Findings: Sendable {
+    private let sentences = Mutex<[String]>([])
+
+    func add(_ sentence: String) { sentences.withLock { $0.append(sentence) } }
+
+    /// Adds a sentence unless a condition holds.
+    func check(_ condition: Bool, _ sentence: @autoclosure () -> String) {
+        if !condition { add(sentence()) }
+    }
+
+    var all: [String] { sentences.withLock { $0 } }
+}
+
+/// Sends a request until it is answered, each time to the next address, as devices and operators repeat theirs.
+struct PatientClient: Sendable {
+    let addresses: [String]
+    let findings: Findings
+
+    /// Returns the first answer but 502, 503 and 504, which mean that a server is away. A 500 is never right.
+    /// - Throws: ``KillTestError`` when there is no answer for a minute.
+    func settle(
+        _ method: String, _ path: String, token: String? = nil, body: [UInt8]? = nil
+    ) async throws -> HTTPReply {
+        let end = ContinuousClock.now + .seconds(60)
+        var attempt = Int.random(in: addresses.indices)
+        var last = ""
+        while ContinuousClock.now < end {
+            let address = addresses[attempt % addresses.count]
+            attempt += 1
+            do {
+                let reply = try await HTTPReply(method, address + path, token: token, body: body)
+                switch reply.status {
+                case 502...504: last = "\(reply.status) \(reply.text.prefix(200))"
+                case 500...:
+                    last = "\(reply.status) \(reply.text.prefix(200))"
+                    findings.add("\(method) \(path) was answered with \(last)")
+                default: return reply
+                }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                last = "\(error)"
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw KillTestError("\(method) \(path) was not answered: \(last)")
+    }
+
+    func settle(
+        _ method: String, _ path: String, token: String? = nil, json: [String: Any]
+    ) async throws -> HTTPReply {
+        try await settle(
+            method, path, token: token, body: Array(try JSONSerialization.data(withJSONObject: json)))
+    }
+}
+
+/// A customer with a device at the sandbox.
+struct ClusterCustomer: Sendable {
+    static let password = "banana-banana"
+    let email: String
+    let device: UUID
+    /// The customer's name at the merchants.
+    let user: String
+    private(set) var token = ""
+    /// The transactions whose purchase was answered.
+    private(set) var bought: [String] = []
+    let client: PatientClient
+
+    init(_ number: Int, _ client: PatientClient) {
+        email = "customer\(number)@example.com"
+        device = UUID()
+        user = "user\(number)"
+        self.client = client
+    }
+
+    /// The same customer, with the same device, at another store.
+    init(_ other: ClusterCustomer, at client: PatientClient) {
+        (email, device, user, token) = (other.email, other.device, other.user, other.token)
+        self.client = client
+    }
+
+    /// Makes an account and signs in.
+    static func signUp(
+        _ number: Int, _ device: PatientClient, _ control: PatientClient
+    ) async throws -> ClusterCustomer {
+        var customer = ClusterCustomer(number, device)
+        let made = try await control.settle(
+            "POST", "/control/v1/sandbox/accounts", json: ["email": customer.email, "password": password])
+        // 409: an earlier attempt whose answer was lost.
+        guard made.status == 201 || made.status == 409 else {
+            throw KillTestError("no account: \(made.status) \(made.text.prefix(300))")
+        }
+        try await customer.signIn()
+        return customer
+    }
+
+    mutating func signIn() async throws {
+        let reply = try await client.settle(
+            "POST", "/device/v1/session",
+            json: ["email": email, "password": Self.password, "deviceId": device.uuidString])
+        guard let token = reply.json["token"] as? String else {
+            throw KillTestError("\(email) cannot sign in: \(reply.status) \(reply.text.prefix(300))")
+        }
+        self.token = token
+    }
+
+    /// Buys a consumable under a new key and finishes it.
+    /// - Returns: the transaction; nil when the store refused the purchase.
+    mutating func buy(_ product: String) async throws -> String? {
+        let body: [String: Any] = [
+            "idempotencyKey": UUID().uuidString, "bundleId": StoreProcess.bundleID, "productId": product,
+            "quantity": 1, "simulatesAskToBuy": false,
+        ]
+        let reply = try await client.settle("POST", "/device/v1/purchases", token: token, json: body)
+        guard reply.status == 200, reply.json["state"] as? String == "purchased" else { return nil }
+        guard let transaction = (reply.json["transaction"] as? [String: Any])?["transactionId"] as? String else {
+            throw KillTestError("a purchase without a transaction: \(reply.text.prefix(300))")
+        }
+        bought.append(transaction)
+        let finished = try await client.settle(
+            "POST", "/device/v1/transactions/\(transaction)/finish", token: token, body: [])
+        guard (200..<300).contains(finished.status) else {
+            throw KillTestError("\(transaction) cannot be finished: \(finished.status) \(finished.text.prefix(300))")
+        }
+        return transaction
+    }
+
+    /// The app receipt, Base64.
+    func receipt() async throws -> String {
+        let reply = try await client.settle(
+            "POST", "/device/v1/receipt", token: token,
+            json: [
+                "bundleId": StoreProcess.bundleID, "bundleVersion": "1", "vendorIdentifier": device.uuidString,
+            ])
+        guard reply.status == 200 else {
+            throw KillTestError("\(email) gets no receipt: \(reply.status) \(reply.text.prefix(300))")
+        }
+        return Data(reply.body).base64EncodedString()
+    }
+
+    func restore() async throws {
+        let reply = try await client.settle(
+            "POST", "/device/v1/restores", token: token,
+            json: [
+                "idempotencyKey": UUID().uuidString, "bundleId": StoreProcess.bundleID,
+                "deviceId": device.uuidString,
+            ])
+        guard reply.status == 200 else {
+            throw KillTestError("\(email) cannot restore: \(reply.status) \(reply.text.prefix(300))")
+        }
+    }
+}

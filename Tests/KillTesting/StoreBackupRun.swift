@@ -1,0 +1,227 @@
+import Foundation
+import KillTestApp
+import Synchronization
+import TestSupport
+
+/// Backups of a store while customers buy, and their restores.
+public enum StoreBackupRun {
+    /// What a run came to.
+    public struct Totals: Sendable {
+        /// Purchases that were confirmed before the backup began.
+        public var early = 0
+        /// Purchases that the restored store has.
+        public var restored = 0
+        /// What is wrong, one sentence each.
+        public var wrong: [String] = []
+    }
+
+    private static let customers = 4
+
+    /// Backs up a store while customers buy, and restores it elsewhere.
+    /// - Parameter hasKey: whether the store has a store key, on PostgreSQL.
+    public static func run(_ backend: Backend, _ programs: Programs, hasKey: Bool) async throws -> Totals {
+        try await withStore(backend, programs, hasKey: hasKey) { store, other, findings in
+            var totals = Totals()
+            let control = PatientClient(addresses: await [store].controlPorts(), findings: findings)
+            let device = PatientClient(addresses: await [store].sandboxes(), findings: findings)
+            let folder = store.folder.appendingPathComponent("backup")
+            let confirmed = Mutex<[String]>([])
+            let isOver = Mutex(false)
+            var buyers: [ClusterCustomer] = []
+            for number in 0..<customers { buyers.append(try await ClusterCustomer.signUp(number, device, control)) }
+            let receipt = try await buyers[0].receipt()
+            let (done, early) = try await withThrowingTaskGroup(of: ClusterCustomer.self) { group in
+                for buyer in buyers {
+                    group.addTask {
+                        var buyer = buyer
+                        while !isOver.withLock({ $0 }) {
+                            guard let transaction = try await buyer.buy("gems") else { break }
+                            confirmed.withLock { $0.append(transaction) }
+                        }
+                        return buyer
+                    }
+                }
+                while confirmed.withLock({ $0.count }) < 40 { try await Task.sleep(for: .milliseconds(5)) }
+                let early = confirmed.withLock { $0 }
+                let backup = try await store.location.command(["backup", folder.path])
+                findings.check(backup.status == 0, "the backup failed: \(store.commandLog)")
+                findings.check(
+                    hasKey || backup.output.contains("2 content files"), "content is missing: \(backup.output)")
+                isOver.withLock { $0 = true }
+                return (try await group.reduce(into: [ClusterCustomer]()) { $0.append($1) }, early)
+            }
+            totals.early = early.count
+            let again = try await store.location.command(["backup", folder.path])
+            findings.check(again.status == 1, "a backup was replaced")
+            let over = try await store.location.command(["restore", folder.path, "--replace"])
+            findings.check(over.status == 1, "a running store was replaced")
+            await store.stop()
+            let unasked = try await store.location.command(["restore", folder.path])
+            findings.check(
+                unasked.status == 1 && store.commandLog.contains("--replace"), "a store was replaced unasked")
+            try await refuse(folder, at: other, hasKey: hasKey, findings)
+
+            let restore = try await other.command(["restore", folder.path])
+            findings.check(
+                restore.status == 0 && restore.output.contains("The ledgers are whole"),
+                "the restore failed: \(ServerProcess.end(of: other.log))")
+            let restored = try await StoreProcess(
+                programs, folder: other.data.deletingLastPathComponent(), databaseURL: other.databaseURL,
+                schemaPrefix: other.schemaPrefix, shared: other.shared, isRestored: true)
+            let there = PatientClient(addresses: await [restored].sandboxes(), findings: findings)
+            var ledger: [String] = []
+            for customer in done {
+                ledger += try await restored.ledger(of: customer.email).map(\.transactionId)
+                // The password and the device's token are good there.
+                var customer = ClusterCustomer(customer, at: there)
+                let bought = try await customer.buy("coins")
+                findings.check(bought != nil, "\(customer.email) cannot buy at the restored store")
+            }
+            totals.restored = ledger.count
+            let confirmedAll = confirmed.withLock { Set($0) }
+            findings.check(
+                Set(early).isSubset(of: ledger), "the backup lacks \(Set(early).subtracting(ledger).count) purchases")
+            findings.check(Set(ledger).isSubset(of: confirmedAll), "the backup has purchases that nobody made")
+            // The restored store has the same keys.
+            let verified = try await there.settle("POST", "/verifyReceipt", json: ["receipt-data": receipt])
+            findings.check(verified.json["status"] as? Int == 0, "an old receipt is not valid: \(verified.text)")
+            await restored.stop()
+            let replaced = try await store.location.command(["restore", folder.path, "--replace"])
+            findings.check(replaced.status == 0, "a store could not be replaced: \(store.commandLog)")
+            totals.wrong = findings.all
+            return totals
+        }
+    }
+
+    /// Restores damaged backups, and one with the wrong key. Each must be refused and leave nothing.
+    private static func refuse(
+        _ folder: URL, at place: StoreLocation, hasKey: Bool, _ findings: Findings
+    ) async throws {
+        let names = (FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? [])
+            .filter { $0.contains(".") || $0.hasPrefix("content/") }
+        for name in names.sorted() {
+            let file = folder.appendingPathComponent(name)
+            var isFolder: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), !isFolder.boolValue
+            else { continue }
+            let bytes = try Data(contentsOf: file)
+            var changed = bytes
+            changed[changed.count / 2] ^= 1
+            try changed.write(to: file)
+            let status = try await place.command(["restore", folder.path]).status
+            findings.check(status == 1, "a backup with a damaged \(name) was restored")
+            for left in ["databases", "authority", "sandbox-tester.json"] {
+                findings.check(
+                    !FileManager.default.fileExists(atPath: place.data.appendingPathComponent(left).path),
+                    "a refused restore left \(left)")
+            }
+            try bytes.write(to: file)
+        }
+        guard hasKey, var shared = place.shared else { return }
+        let keys = place.data.deletingLastPathComponent().appendingPathComponent("wrong")
+        try FileManager.default.createDirectory(at: keys, withIntermediateDirectories: true)
+        shared.key = try SharedStore.makeKey(in: keys)
+        var wrong = place
+        wrong.shared = shared
+        let status = try await wrong.command(["restore", folder.path]).status
+        findings.check(
+            status == 1 && ServerProcess.end(of: wrong.log).contains("key"), "a wrong key restored the backup")
+    }
+
+    /// Kills a restore at each of its steps.
+    /// - Parameter steps: the names of the steps, in their order; after the last one, everything is in place.
+    /// - Returns: what is wrong, one sentence each.
+    public static func runKilled(
+        _ backend: Backend, _ programs: Programs, steps: [String]
+    ) async throws -> [String] {
+        try await withStore(backend, programs, hasKey: false) { store, _, findings in
+            let control = PatientClient(addresses: await [store].controlPorts(), findings: findings)
+            let device = PatientClient(addresses: await [store].sandboxes(), findings: findings)
+            var customer = try await ClusterCustomer.signUp(0, device, control)
+            var backups: [String] = []
+            for number in 1...2 {
+                _ = try await customer.buy("gems")
+                backups.append(store.folder.appendingPathComponent("backup\(number)").path)
+                let backup = try await store.location.command(["backup", backups[number - 1]])
+                findings.check(backup.status == 0, "the backup failed: \(store.commandLog)")
+            }
+            await store.stop()
+            let email = customer.email
+            func purchases() async throws -> Int {
+                try await store.start()
+                let count = try await store.ledger(of: email).count
+                await store.stop()
+                return count
+            }
+            for step in steps {
+                let before = try await store.location.command(["restore", backups[1], "--replace"]).status
+                findings.check(before == 0, "\(step): \(store.commandLog)")
+                let point = KillPoint(name: step, count: 1)
+                let killed = try await store.location.command(
+                    ["restore", backups[0], "--replace"], dyingAt: point
+                ).status
+                findings.check(killed == -1, "the restore was not killed at \(step)")
+                // SQLite's files are certain to be replaced one step earlier.
+                let isReplaced = step == steps.last || backend == .sqlite && step == steps.dropLast().last
+                let count = try await purchases()
+                findings.check(count == (isReplaced ? 1 : 2), "\(step): the store has \(count) purchases")
+                let after = try await store.location.command(["restore", backups[0], "--replace"]).status
+                findings.check(after == 0, "\(step): \(store.commandLog)")
+                let last = try await purchases()
+                findings.check(last == 1, "\(step): the store has \(last) purchases in the end")
+                for left in ["restore", "restored"] {
+                    findings.check(
+                        !FileManager.default.fileExists(atPath: store.data.appendingPathComponent(left).path),
+                        "\(step) left \(left)")
+                }
+            }
+            return findings.all
+        }
+    }
+
+    /// Starts a store, and names another place for one.
+    private static func withStore<T>(
+        _ backend: Backend, _ programs: Programs, hasKey: Bool,
+        _ body: (StoreProcess, StoreLocation, Findings) async throws -> T
+    ) async throws -> T {
+        try await TemporaryDirectory.with { directory in
+            try await backend.withServerDatabase { url, prefix in
+                try await backend.withServerDatabase { _, otherPrefix in
+                    let elsewhere = directory.url.appendingPathComponent("elsewhere")
+                    try FileManager.default.createDirectory(at: elsewhere, withIntermediateDirectories: true)
+                    var shared: SharedStore?
+                    if hasKey {
+                        let bucket = try await S3Server.bucket()
+                        let ports = try Ports.free(2)
+                        shared = SharedStore(
+                            key: try SharedStore.makeKey(in: directory.url),
+                            blobs: "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1",
+                            storefrontURL: "http://127.0.0.1:\(ports[0])",
+                            ocspURL: "http://127.0.0.1:\(ports[1])/ocsp")
+                    }
+                    let store = try await StoreProcess(
+                        programs, folder: directory.url.appendingPathComponent("store"), databaseURL: url,
+                        schemaPrefix: prefix, shared: shared)
+                    let other = StoreLocation(
+                        programs: programs, data: elsewhere.appendingPathComponent("data"), databaseURL: url,
+                        schemaPrefix: otherPrefix, shared: shared,
+                        log: elsewhere.appendingPathComponent("commands.log"))
+                    do {
+                        let result = try await body(store, other, Findings())
+                        await store.stop()
+                        return result
+                    } catch {
+                        let log = store.logEnd
+                        await store.stop()
+                        throw KillTestError("\(error)\n\(log)")
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension StoreProcess {
+    /// The end of what the commands beside it wrote to standard error.
+    nonisolated var commandLog: String { ServerProcess.end(of: location.log) }
+}

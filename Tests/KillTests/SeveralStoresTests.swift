@@ -1,0 +1,21 @@
+import KillTesting
+import TestSupport
+import Testing
+
+/// `make test` also runs it for a minute, with more customers and refunds: `cornerstore-soak cluster 60`.
+@Suite("Several stores", .serialized, .timeLimit(.minutes(1)))
+struct SeveralStoresTests {
+    @Test(.enabled(if: ClusterRun.isPossible))
+    func `three stores and two merchants behind nginx are killed in turn, and every purchase is made once`()
+        async throws
+    {
+        let seed = UInt64.random(in: 0..<1 << 32)
+        let plan = ClusterRun.Plan(
+            customers: 8, time: .seconds(15), pause: 200...800, hasRefunds: false, seed: seed)
+        let totals = try await ClusterRun.run(Programs.built(), plan)
+        print("Several stores: \(totals.line), seed \(seed)")
+        #expect(totals.wrong == [], "seed \(seed)")
+        #expect(totals.killedStores.count >= 2, "seed \(seed)")
+        #expect(totals.purchases > 0 && totals.refused > 0 && totals.redemptions > 0, "seed \(seed)")
+    }
+}
