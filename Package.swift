@@ -684,7 +684,7 @@ let package = Package(
         .testTarget(
             name: "KillTests",
             dependencies: [
-                "Database", "KillTestApp", "KillTesting", "Merchant", "MerchantServer", "MerchantWire", "StoreWire",
+                "Database", "KillTestApp", "KillTesting", "Merchant", "MerchantServer", "MerchantWire", "StoreServer", "StoreWire",
                 "TestSupport", "cornerstore",
                 "kill-test-app",
                 "kill-test-merchant",
