@@ -122,7 +122,7 @@ public final class Store: Sendable {
             catalog: catalog, content: content, changes: changes, payments: payments, processor: processor ?? payments,
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
-            issuer: ReceiptIssuer(environment: environment, signer: { signer }), verifier: verifier,
+            issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier,
             policy: policy ?? .usual(environment), rateLimits: rateLimits, faults: faults)
     }
 

@@ -25,7 +25,7 @@ import Testing
         let configuration = try settings().configuration()
         #expect(configuration.host == "127.0.0.1")
         #expect(
-            [configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [8400, 8401, 8402])
+            (configuration.controlPort, configuration.sandboxPort, configuration.productionPort) == (8400, 8401, 8402))
         #expect(configuration.dataDirectory.lastPathComponent == ".cornerstore")
         #expect(configuration.databaseURL == nil && configuration.adminToken == nil && configuration.node == nil)
         #expect(configuration.storeKey == nil && configuration.connections == 16 && !configuration.requiresStandby)
@@ -37,7 +37,7 @@ import Testing
         let environment = ["CORNERSTORE_SANDBOX_PORT": "2", "CORNERSTORE_CONTROL_PORT": "2"]
         let configuration = try settings(flags: [.controlPort: "1"], environment: environment, file: file)
             .configuration()
-        #expect([configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [1, 2, 3])
+        #expect((configuration.controlPort, configuration.sandboxPort, configuration.productionPort) == (1, 2, 3))
     }
 
     @Test func ratesAndLimitsReachTheStoreAndTheMerchant() throws {

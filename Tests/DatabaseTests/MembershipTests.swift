@@ -28,7 +28,7 @@ import Testing
             let one = try await scene.join()
             let (two, three) = (try await scene.join(), try await scene.join(node: 40))
             #expect(one.isFirst && !two.isFirst && !three.isFirst)
-            #expect([one.node, two.node, three.node] == [0, 1, 40])
+            #expect([one, two, three].map(\.node) == [0, 1, 40])
             let error = await expect(.inUse) { try await scene.join(node: 40, timing: impatient) }
             #expect(error?.detail.contains("cornerstore process \(getpid()) on ") == true, "\(error?.detail ?? "")")
             await one.leave()

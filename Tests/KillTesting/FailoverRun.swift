@@ -21,6 +21,14 @@ public enum FailoverRun {
     /// The longest time from the crash to the first purchase after it, with a standby that is promoted at once.
     private static let longestPause = Duration.seconds(10)
 
+    /// What the tasks of a run share.
+    private final class Course: Sendable {
+        /// When the last purchase that succeeded was begun.
+        let newest = Mutex(ContinuousClock.now)
+        let isOver = Mutex(false)
+        let pause = Mutex(Duration.zero)
+    }
+
     /// Crashes a primary with a synchronous standby: nothing that was confirmed is lost, and the stores go on by
     /// themselves.
     public static func run(_ programs: Programs) async throws -> Totals {
@@ -28,38 +36,36 @@ public enum FailoverRun {
             var totals = Totals()
             let control = PatientClient(addresses: await stores.controlPorts(), findings: findings)
             let device = PatientClient(addresses: await stores.sandboxes(), findings: findings)
-            let newest = Mutex(ContinuousClock.now)
-            let isOver = Mutex(false)
-            let pause = Mutex(Duration.zero)
+            let course = Course()
             let done = try await withThrowingTaskGroup(of: ClusterCustomer?.self) { group in
                 for number in 0..<customers {
                     group.addTask {
                         var customer = try await ClusterCustomer.signUp(number, device, control)
-                        while !isOver.withLock({ $0 }) {
+                        while !course.isOver.withLock({ $0 }) {
                             let begin = ContinuousClock.now
                             if try await customer.buy("gems") == nil {
                                 findings.add("\(customer.email) could not buy")
                             }
                             // A purchase from before the crash says nothing about the time after it.
-                            newest.withLock { $0 = max($0, begin) }
+                            course.newest.withLock { $0 = max($0, begin) }
                         }
                         return customer
                     }
                 }
                 group.addTask {
-                    defer { isOver.withLock { $0 = true } }
+                    defer { course.isOver.withLock { $0 = true } }
                     try await Task.sleep(for: .seconds(5))
                     let crash = ContinuousClock.now
                     try await pair.perform(.crash)
                     try await pair.perform(.promote)
-                    while newest.withLock({ $0 }) <= crash {
+                    while course.newest.withLock({ $0 }) <= crash {
                         guard ContinuousClock.now - crash < .seconds(50) else {
                             throw KillTestError("no purchase succeeds after the standby was promoted")
                         }
                         try await Task.sleep(for: .milliseconds(20))
                     }
                     let passed = ContinuousClock.now - crash
-                    pause.withLock { $0 = passed }
+                    course.pause.withLock { $0 = passed }
                     if passed > longestPause { findings.add("the first purchase succeeded \(passed) after the crash") }
                     try await Task.sleep(for: .seconds(5))
                     return nil
@@ -68,7 +74,7 @@ public enum FailoverRun {
                     if let customer = $1 { $0.append(customer) }
                 }
             }
-            totals.pause = pause.withLock { $0 }
+            totals.pause = course.pause.withLock { $0 }
             for customer in done {
                 let ledger = try await stores[0].ledger(of: customer.email).map(\.transactionId)
                 totals.purchases += ledger.count

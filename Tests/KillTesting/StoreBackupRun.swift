@@ -17,6 +17,12 @@ public enum StoreBackupRun {
 
     private static let customers = 4
 
+    /// What the tasks of a run share.
+    private final class Course: Sendable {
+        let confirmed = Mutex<[String]>([])
+        let isOver = Mutex(false)
+    }
+
     /// Backs up a store while customers buy, and restores it elsewhere.
     /// - Parameter hasKey: whether the store has a store key, on PostgreSQL.
     public static func run(_ backend: Backend, _ programs: Programs, hasKey: Bool) async throws -> Totals {
@@ -25,8 +31,7 @@ public enum StoreBackupRun {
             let control = PatientClient(addresses: await [store].controlPorts(), findings: findings)
             let device = PatientClient(addresses: await [store].sandboxes(), findings: findings)
             let folder = store.folder.appendingPathComponent("backup")
-            let confirmed = Mutex<[String]>([])
-            let isOver = Mutex(false)
+            let course = Course()
             var buyers: [ClusterCustomer] = []
             for number in 0..<customers { buyers.append(try await ClusterCustomer.signUp(number, device, control)) }
             let receipt = try await buyers[0].receipt()
@@ -34,20 +39,20 @@ public enum StoreBackupRun {
                 for buyer in buyers {
                     group.addTask {
                         var buyer = buyer
-                        while !isOver.withLock({ $0 }) {
+                        while !course.isOver.withLock({ $0 }) {
                             guard let transaction = try await buyer.buy("gems") else { break }
-                            confirmed.withLock { $0.append(transaction) }
+                            course.confirmed.withLock { $0.append(transaction) }
                         }
                         return buyer
                     }
                 }
-                while confirmed.withLock({ $0.count }) < 40 { try await Task.sleep(for: .milliseconds(5)) }
-                let early = confirmed.withLock { $0 }
+                while course.confirmed.withLock({ $0.count }) < 40 { try await Task.sleep(for: .milliseconds(5)) }
+                let early = course.confirmed.withLock { $0 }
                 let backup = try await store.location.command(["backup", folder.path])
                 findings.check(backup.status == 0, "the backup failed: \(store.commandLog)")
                 findings.check(
                     hasKey || backup.output.contains("2 content files"), "content is missing: \(backup.output)")
-                isOver.withLock { $0 = true }
+                course.isOver.withLock { $0 = true }
                 return (try await group.reduce(into: [ClusterCustomer]()) { $0.append($1) }, early)
             }
             totals.early = early.count
@@ -78,7 +83,7 @@ public enum StoreBackupRun {
                 findings.check(bought != nil, "\(customer.email) cannot buy at the restored store")
             }
             totals.restored = ledger.count
-            let confirmedAll = confirmed.withLock { Set($0) }
+            let confirmedAll = course.confirmed.withLock { Set($0) }
             findings.check(
                 Set(early).isSubset(of: ledger), "the backup lacks \(Set(early).subtracting(ledger).count) purchases")
             findings.check(Set(ledger).isSubset(of: confirmedAll), "the backup has purchases that nobody made")
