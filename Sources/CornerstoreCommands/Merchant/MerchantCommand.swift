@@ -71,8 +71,8 @@ struct MerchantCommand: AsyncParsableCommand {
         ///   - orNew: whether a new merchant may be created.
         ///   - needsStoreClock: whether the command may not fall back on the machine's clock when a store runs beside
         ///     the merchant and its clocks cannot be read. Other commands then print a remark.
-        /// - Throws: the errors of ``MerchantOptions/known(orNew:)`` and of `body`; ``CommandError`` for clocks that are
-        ///   needed and cannot be read.
+        /// - Throws: the errors of ``MerchantOptions/known(orNew:)`` and of `body`; ``CommandError`` for clocks that
+        ///   are needed and cannot be read.
         func withMerchant<T>(
             orNew: Bool = false, needsStoreClock: Bool = false, _ body: (Merchant) async throws -> T
         ) async throws -> T {
