@@ -5,8 +5,9 @@ import StoreWire
 ///
 /// A store's clock need not be the machine's: the clocks of a Cornerstore can be moved, the sandbox's and production's
 /// separately. The dates of purchases, periods and refunds are the store's. Whether a right or a period is active, over
-/// or in its grace period therefore follows the clock of the environment in which it was bought. Balances follow the
-/// clock of their environment, which is production's for joined balances (``MerchantPolicy/joinsEnvironments``).
+/// or in its grace period therefore follows the clock of the environment in which it was bought. A refund or a transfer
+/// counts whatever the clock says (``Right/state(expiresAt:graceUntil:revokedAt:at:)``). Balances follow the clock of
+/// their environment, which is production's for joined balances (``MerchantPolicy/joinsEnvironments``).
 ///
 /// Everything between the merchant and its own surroundings follows the machine's clock: events and their delivery,
 /// requests to the store, received notifications, counted downloads and how long records are kept.
@@ -41,9 +42,6 @@ struct BookTimes: Sendable {
     /// The time of an account.
     /// - Parameter name: the account's ``CreditAccount/name``.
     subscript(account name: CurrencyID) -> Int64 { self[CreditAccount(named: name).environment] }
-
-    /// The later of the two stores' times.
-    var latest: Int64 { max(production, sandbox) }
 }
 
 extension Merchant {

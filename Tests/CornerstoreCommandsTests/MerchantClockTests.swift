@@ -3,6 +3,7 @@ import MerchantWire
 import StoreKit
 import StoreServer
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import CornerstoreCommands
@@ -110,6 +111,31 @@ import Testing
             #expect(await store.run("clock advance 40d --environment production").status == 0)
             #expect(try await Self.club(merchant, .production)?.state == .expired)
             #expect(try await merchant.checkBooks().findings == [])
+        }
+    }
+
+    @Test func aMerchantIsNotAdjustedByAnotherClockThanItsStores() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            func run(_ line: String) async -> (status: Int32, output: String, errors: String) {
+                await Capture.run(
+                    line.split(separator: " ").map(String.init), environment: ["CORNERSTORE_DATA": directory.url.path])
+            }
+            // As if a store ran there that does not answer.
+            let nobody = "http://127.0.0.1:1"
+            let addresses = Addresses(
+                control: nobody, sandbox: nobody, production: nobody, storefront: nobody, merchant: nobody)
+            let file = directory.url.appendingPathComponent(Addresses.fileName)
+            try JSONEncoder().encode(addresses).write(to: file)
+            let made = await run("merchant products put coins --app com.a --kind consumable --credits 1:gold")
+            #expect(made.status == 0 && made.errors.contains("The machine's clock is used instead"), "\(made)")
+            let adjusted = await run("merchant adjust ann --give 7 --currency gold")
+            #expect(adjusted.status == 1 && adjusted.errors.contains("Nothing was changed"), "\(adjusted)")
+            let shown = await run("merchant user ann --json")
+            #expect(shown.status == 0 && !shown.output.contains("gold") && shown.errors.contains("clock"), "\(shown)")
+            // A store that has ended has removed its addresses.
+            try FileManager.default.removeItem(at: file)
+            let ended = await run("merchant adjust ann --give 7 --currency gold")
+            #expect(ended.status == 0 && ended.output.hasPrefix("ann has 7 gold"), "\(ended)")
         }
     }
 

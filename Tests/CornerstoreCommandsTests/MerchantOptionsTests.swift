@@ -122,6 +122,10 @@ import Testing
             // They matter to a merchant that answers consumption requests.
             let alone = try options([.consumption: "grant"])
             #expect(try described(options([.samples: value, .consumption: "grant"])) != described(alone))
+            for layer in layers {
+                let error = #expect(throws: CommandError.self) { try described(layer) }
+                #expect(error?.code == .usage && error?.detail.contains("consumption") == true)
+            }
             return
         }
         let usual = try described(options())

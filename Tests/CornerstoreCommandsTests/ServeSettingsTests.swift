@@ -193,6 +193,9 @@ import Testing
         #expect(answers.preference == .decline && answers.hasSamples && merchant.setsAccountTokens)
         let error = #expect(throws: CommandError.self) { try settings(flags: [.consumption: "maybe"]).merchant() }
         #expect(error?.code == .usage && error?.detail.contains("consumption") == true)
+        let alone = #expect(throws: CommandError.self) { try settings(flags: [.samples: "true"]).merchant() }
+        #expect(alone?.code == .usage && alone?.detail.contains("consumption") == true)
+        #expect(try settings(flags: [.samples: "false"]).merchant()?.consumption == nil)
     }
 
     @Test func webhooksNeedASecretOfTheEnvironment() throws {

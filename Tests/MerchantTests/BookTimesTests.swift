@@ -1,3 +1,4 @@
+import Database
 import Foundation
 import MerchantWire
 import StoreWire
@@ -29,16 +30,16 @@ import Testing
                 }, makeID: { UUID() }, storeAPI: api)
         }
 
-        func redeem(_ purchase: VerifiedPurchase) async throws {
+        func redeem(_ purchase: VerifiedPurchase, for user: UserID = "ann") async throws {
             _ = try await merchant.redeem(
                 VerifiedEvidence(
                     environment: purchase.environment, bundleID: TestMerchant.bundleID, purchases: [purchase]),
-                for: "ann")
+                for: user)
         }
 
         /// The states of the rights to `name`, production's first.
-        func states(_ name: String) async throws -> [Entitlement.State?] {
-            let all = try await merchant.entitlements(of: "ann").entitlements
+        func states(_ name: String, of user: UserID = "ann") async throws -> [Entitlement.State?] {
+            let all = try await merchant.entitlements(of: user).entitlements
             return [StoreEnvironment.production, .sandbox].map { environment in
                 all.first {
                     $0.environment == environment && ($0.entitlement?.rawValue ?? $0.content?.rawValue) == name
@@ -68,7 +69,6 @@ import Testing
     func aKeyHasTheTimeOfItsStore(_ key: String, _ time: Int64) {
         let times = BookTimes(machine: 1, production: 2, sandbox: 3)
         #expect(times[key: key] == time)
-        #expect(times.latest == 3)
     }
 
     @Test(arguments: [("gems", 2), ("sandbox/gems", 3), ("sandbox", 2)] as [(CurrencyID, Int64)])
@@ -136,6 +136,78 @@ import Testing
             #expect(try await shop.merchant.checkBooks().findings == [])
             let records = try await shop.merchant.notifications().notifications
             #expect(records.map(\.receivedAt) == [TestClock.start])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundStaysWhenTheClockIsSetBack(_ backend: Backend) async throws {
+        try await Self.with(backend) { shop async throws in
+            func purchase(
+                _ product: ProductID, _ id: Int, _ length: Int64? = nil, revoked: Bool = false
+            ) -> VerifiedPurchase {
+                shop.machine.purchase(
+                    product, id, expiresIn: length, purchasedAt: TestClock.start, revoked: revoked,
+                    environment: .sandbox)
+            }
+            try await shop.redeem(purchase("pro", 1))
+            try await shop.redeem(purchase("monthly", 2, Self.month))
+            let now = TestClock.start + Self.day
+            // The test's refunds are dated by the machine's clock.
+            (shop.sandbox.milliseconds, shop.machine.clock.milliseconds) = (now, now)
+            let refunded = [purchase("pro", 1, revoked: true), purchase("monthly", 2, Self.month, revoked: true)]
+            shop.machine.clock.milliseconds = TestClock.start
+            for purchase in refunded {
+                _ = try await shop.merchant.apply(
+                    VerifiedNotification(
+                        notificationID: UUID().uuidString, type: "REFUND", subtype: nil, signedAt: now,
+                        purchase: purchase, renewal: nil))
+            }
+            for time in [now, TestClock.start, TestClock.start - Self.month] {
+                shop.sandbox.milliseconds = time
+                #expect(try await shop.states("pro") == [nil, .revoked])
+                #expect(try await shop.states("club") == [nil, .revoked])
+                #expect(try await shop.merchant.checkBooks().findings == [])
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available) func aTransferStaysWhenTheClockIsSetBack(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(conflict: .transfer, environments: [.production, .sandbox])
+        try await Self.with(backend, policy: policy) { shop async throws in
+            let forever = shop.machine.purchase("pro", 1, environment: .sandbox)
+            let month = shop.machine.purchase("monthly", 2, expiresIn: Self.month, environment: .sandbox)
+            for purchase in [forever, month] { try await shop.redeem(purchase) }
+            shop.sandbox.milliseconds += Self.day
+            for purchase in [forever, month] { try await shop.redeem(purchase, for: "bob") }
+            shop.sandbox.milliseconds -= Self.day
+            for name in ["pro", "club"] {
+                #expect(try await shop.states(name) == [nil, .revoked])
+                #expect(try await shop.states(name, of: "bob") == [nil, .active])
+            }
+            #expect(try await shop.merchant.checkBooks().findings == [])
+            // And back.
+            try await shop.redeem(forever)
+            #expect(try await shop.states("pro") == [nil, .active])
+            #expect(try await shop.states("pro", of: "bob") == [nil, .revoked])
+        }
+    }
+
+    /// Without an index of its own, a search with the later clock would read all rows of the other environment.
+    @Test(arguments: StoreEnvironment.allCases)
+    func dueRowsAreFoundByAnIndexOfTheirEnvironment(_ environment: StoreEnvironment) async throws {
+        let name = environment == .sandbox ? "sandbox" : "production"
+        try await TestMerchant.with(.sqlite) { shop async throws in
+            let subscriptions = try await shop.database.read { connection in
+                try connection.query("EXPLAIN QUERY PLAN " + SubscriptionRow.dueStatement(in: environment), [0])
+                    .map { try $0.string(3) }
+            }
+            #expect(subscriptions.count == 1)
+            #expect(subscriptions.first?.contains("INDEX subscriptions_due_in_\(name) (ask_after<?)") == true)
+            let lots = try await shop.database.read { connection in
+                try connection.query("EXPLAIN QUERY PLAN " + Lots.dueStatement(in: environment), [0, 1])
+                    .map { try $0.string(3) }
+            }
+            #expect(lots.count == 1)
+            #expect(lots.first?.contains("INDEX credit_lots_due_in_\(name) (expires_at<?)") == true)
         }
     }
 

@@ -350,13 +350,6 @@ import Testing
                 "eve", "club", "' || subscription_key || '", from: "subscriptions", expiresAt: "9999999999999",
                 grantedBy: "period_key"), gone
         ),
-        // Revoked, but only at a time to come.
-        (
-            """
-            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, revoked_at)
-            VALUES ('eve', 'entitlement', 'pro', 'made-up', 'forged', 1, 9999999999999)
-            """, gone
-        ),
         // As an earlier program wrote it, for a user who has nothing of the subscription.
         (
             right(

@@ -476,11 +476,15 @@ import Testing
             try await test.database.write {
                 try $0.execute("UPDATE waiting_subscriptions SET offer_mode = NULL, offer_ends = NULL")
             }
+            test.store.catalog.replace(
+                with: try TestStore.catalog { $0.replacing("numberOfPeriods: 3 }", with: "numberOfPeriods: 2 }") })
             #expect(try await test.store.approve(request.idempotencyKey).state == .purchased)
-            try await test.store.changeClock { try $0.advance(months: 1) }
+            for _ in 0..<2 { try await test.store.changeClock { try $0.advance(months: 1) } }
             let rows = try await test.ledger()
-            #expect(rows.map(\.price.milliunits) == [990, 990])
-            #expect(rows.allSatisfy { $0.offer == .introductory && $0.offerTerms?.paymentMode == .payAsYouGo })
+            #expect(rows.map(\.price.milliunits) == [990, 990, 49_990])
+            #expect(rows.map(\.offer) == [.introductory, .introductory, nil])
+            let terms = rows.prefix(2).map(\.offerTerms)
+            #expect(terms.allSatisfy { $0?.period == SubscriptionPeriod(unit: .month, count: 2) })
         }
     }
 }

@@ -13,7 +13,8 @@ struct OfferSigner {
 
     var catalog: Catalog { get throws { try catalog(price: "5.99") } }
 
-    func catalog(price: String) throws -> Catalog {
+    /// - Parameter edit: changes the file's text.
+    func catalog(price: String, _ edit: (String) -> String = { $0 }) throws -> Catalog {
         let text = """
             cornerstore-catalog: 1
             apps:
@@ -39,7 +40,7 @@ struct OfferSigner {
                     id: K1
                     privateKey: \(key.derRepresentation.base64EncodedString())
             """
-        return try Catalog(apps: try CornerstoreCatalogFile.read(Array(text.utf8), file: "offers.yaml").apps)
+        return try Catalog(apps: try CornerstoreCatalogFile.read(Array(edit(text).utf8), file: "offers.yaml").apps)
     }
 
     func offer(

@@ -21,6 +21,16 @@ struct ControlClient: Sendable {
         try Self.decode(await answer(route, nil))
     }
 
+    /// Sends a request without a body, with a time limit of its own.
+    /// - Parameter timeout: the time limit until the response begins.
+    /// - Throws: ``CommandError`` when no store answers in time, or when it refuses the request.
+    func send<Answer: Decodable>(_ route: ControlRoute, timeout: TimeAmount) async throws -> Answer {
+        let answer = try await PlainHTTP.send(
+            route.method.rawValue, base + route.path, body: nil, headers: headers, limit: Self.answerLimit,
+            timeout: timeout)
+        return try decoded(answer, as: Answer.self)
+    }
+
     /// Sends a request with a JSON body.
     /// - Throws: ``CommandError`` when no store answers, or when it refuses the request.
     func send<Answer: Decodable>(

@@ -10,7 +10,8 @@ extension MerchantCommand {
             discussion: """
                 The command adds one adjustment to the ledger. It cannot deduct more than the balance. --key makes the command idempotent: the same \
                 command with the same key changes the balance only once. The backend receives a webhook if the server's “webhook” option is set for \
-                this command too (CORNERSTORE_MERCHANT_WEBHOOK, or --config).
+                this command too (CORNERSTORE_MERCHANT_WEBHOOK, or --config). Beside “cornerstore serve”, the entry has the store's time, and the \
+                command refuses when it cannot read the store's clock.
 
                   cornerstore merchant adjust ann --give 100 --currency coins --note "a lost game"
                   cornerstore merchant adjust ann --take 30 --currency coins --key ticket-4711
@@ -50,7 +51,8 @@ extension MerchantCommand {
             let request = AdjustmentRequest(
                 key: key ?? UUID().uuidString.lowercased(), currency: CurrencyID(currency),
                 amount: give ?? -(take ?? 0), note: note, environment: environment)
-            let entry = try await place.withMerchant { merchant in
+            // The entry has the store's date, and expired credits do not count.
+            let entry = try await place.withMerchant(needsStoreClock: true) { merchant in
                 do {
                     return try await merchant.adjust(request, of: UserID(name))
                 } catch let error as MerchantError {

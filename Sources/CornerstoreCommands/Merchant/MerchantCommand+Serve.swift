@@ -124,12 +124,14 @@ extension MerchantCommand {
         var storeKeys: String?
         @Option(
             help:
-                "How to answer when the store asks what a customer consumed who wants a refund: silent (default), neutral, decline, grant or prorate. Only users who consented are answered about.",
+                "How the merchant answers when a customer asks for a refund and the store asks what was consumed: silent (default), neutral, decline, grant or prorate. The merchant answers only about users who consented.",
             completion: .list(MerchantOptions.Consumption.allCases.map(\.rawValue)))
         var consumption: String?
         @Flag(
             inversion: .prefixedNo,
-            help: "Tell the store that customers could try the products before they bought them (default: no).")
+            help:
+                "Tell the store that customers could try the products before they bought them (default: no). Needs --consumption."
+        )
         var samples: Bool?
         @Flag(
             inversion: .prefixedNo,

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Merchant
 import MerchantServer
+import StoreWire
 
 /// `cornerstore merchant`: the app's own server.
 struct MerchantCommand: AsyncParsableCommand {
@@ -66,9 +67,15 @@ struct MerchantCommand: AsyncParsableCommand {
         }
 
         /// Runs `body` on the merchant's database. A server may run on the same database.
-        /// - Parameter orNew: whether a new merchant may be created.
-        /// - Throws: the errors of ``MerchantOptions/known(orNew:)`` and of `body`.
-        func withMerchant<T>(orNew: Bool = false, _ body: (Merchant) async throws -> T) async throws -> T {
+        /// - Parameters:
+        ///   - orNew: whether a new merchant may be created.
+        ///   - needsStoreClock: whether the command may not fall back on the machine's clock when a store runs beside
+        ///     the merchant and its clocks cannot be read. Other commands then print a remark.
+        /// - Throws: the errors of ``MerchantOptions/known(orNew:)`` and of `body`; ``CommandError`` for clocks that
+        ///   are needed and cannot be read.
+        func withMerchant<T>(
+            orNew: Bool = false, needsStoreClock: Bool = false, _ body: (Merchant) async throws -> T
+        ) async throws -> T {
             let options = try options()
             let place = try options.known(orNew: orNew)
             if place.databaseURL == nil, !MerchantPlace.hasDatabase(place.folder),
@@ -80,8 +87,22 @@ struct MerchantCommand: AsyncParsableCommand {
             }
             return try await place.withMerchant(
                 sendsWebhooks: options.sendsWebhooks, joinsEnvironments: try options.joinsEnvironments(),
-                storeClock: await MerchantCommand.storeClock(beside: place.folder),
+                storeClock: try await storeClock(beside: place.folder, isNeeded: needsStoreClock),
                 logger: ServeAction.logger(.error), body)
+        }
+
+        private func storeClock(
+            beside folder: URL, isNeeded: Bool
+        ) async throws -> (@Sendable (StoreEnvironment) -> Int64)? {
+            do {
+                return try await MerchantCommand.storeClock(beside: folder)
+            } catch let error as CommandError {
+                let problem = "The clock of the store beside this merchant cannot be read. \(error.detail)"
+                if isNeeded { throw CommandError(error.code, "\(problem) Nothing was changed.") }
+                let console = Console.current
+                console.remark(console.style.dim("note: \(problem) The machine's clock is used instead."))
+                return nil
+            }
         }
     }
 }

@@ -119,12 +119,14 @@ struct ServeCommand: AsyncParsableCommand {
     var webhook: String?
     @Option(
         help:
-            "How the merchant answers when the store asks what a customer consumed who wants a refund: silent (default), neutral, decline, grant or prorate. Only users who consented are answered about.",
+            "How the merchant answers when a customer asks for a refund and the store asks what was consumed: silent (default), neutral, decline, grant or prorate. The merchant answers only about users who consented.",
         completion: .list(MerchantOptions.Consumption.allCases.map(\.rawValue)))
     var consumption: String?
     @Flag(
         inversion: .prefixedNo,
-        help: "The merchant tells the store that customers could try products before they bought them (default: no).")
+        help:
+            "The merchant tells the store that customers could try products before they bought them (default: no). Needs --consumption."
+    )
     var samples: Bool?
     @Flag(
         inversion: .prefixedNo,

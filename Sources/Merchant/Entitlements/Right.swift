@@ -28,9 +28,10 @@ enum Right: Sendable, Hashable {
         }
     }
 
-    /// The state of a right at a point in time.
+    /// The state of a right at a point in time. A right with a revocation date is revoked at every point in time: the
+    /// date is the store's and says that a refund or a transfer was made, whatever clock it is compared with.
     static func state(expiresAt: Int64?, graceUntil: Int64?, revokedAt: Int64?, at now: Int64) -> Entitlement.State {
-        if let revokedAt, revokedAt <= now { return .revoked }
+        guard revokedAt == nil else { return .revoked }
         guard let expiresAt, expiresAt <= now else { return .active }
         if let graceUntil, graceUntil > now { return .grace }
         return .expired

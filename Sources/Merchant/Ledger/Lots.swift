@@ -76,19 +76,28 @@ enum Lots {
             [user.rawValue, currency.rawValue, now])
     }
 
-    /// Returns the accounts of lots that have expired and were not removed yet, those that expired first before the
-    /// others. An account is returned once for each lot.
+    /// Returns the accounts of lots that have expired and were not removed yet: production's, then the sandbox's, those
+    /// that expired first before the others. An account is returned once for each lot.
     static func due(at times: BookTimes, limit: Int, _ connection: Connection) throws -> [(
         user: UserID, currency: CurrencyID
     )] {
-        try connection.query(
-            """
-            SELECT user_id, currency FROM credit_lots WHERE expires_at <= $1 AND expires_at <=
-                CASE substr(currency, 1, 8) WHEN '\(CreditAccount.sandboxPrefix)' THEN CAST($3 AS BIGINT)
-                    ELSE CAST($2 AS BIGINT) END
-            ORDER BY expires_at LIMIT $4
-            """, [times.latest, times.production, times.sandbox, limit]
-        ).map { (UserID(try $0.string(0)), CurrencyID(try $0.string(1))) }
+        var due: [Row] = []
+        for environment in StoreEnvironment.allCases where due.count < limit {
+            due += try connection.query(dueStatement(in: environment), [times[environment], limit - due.count])
+        }
+        return try due.map { (UserID(try $0.string(0)), CurrencyID(try $0.string(1))) }
+    }
+
+    /// The statement that finds the expired lots of an environment's accounts, with the environment's time as $1 and
+    /// the largest number of lots as $2. Each environment has an index of its own, so that lots of the other one, whose
+    /// clock may be far behind, are not read.
+    static func dueStatement(in environment: StoreEnvironment) -> String {
+        """
+        SELECT user_id, currency FROM credit_lots
+        WHERE substr(currency, 1, 8) \(environment == .sandbox ? "=" : "<>") '\(CreditAccount.sandboxPrefix)'
+            AND expires_at <= $1
+        ORDER BY expires_at LIMIT $2
+        """
     }
 
     /// Returns the number of an account's unspent credits with an expiry date.

@@ -69,10 +69,9 @@ extension Merchant {
     private func proveRights(_ pageSize: Int) async throws -> [String] {
         var findings: [String] = []
         var last: BooksPage.RightKey? = .first
-        let times = self.times
         while let after = last, findings.count < 100 {
             let page = try await database.read { connection in
-                try BooksPage.proveRights(after: after, limit: pageSize, at: times, connection)
+                try BooksPage.proveRights(after: after, limit: pageSize, connection)
             }
             findings += page.findings
             last = page.last

@@ -68,9 +68,9 @@ struct Redeemer {
                 let call = StoreCall.accountToken(of: plan.purchase, plan.key, user, policy, at: times.machine)
             {
                 // The store's notifications name the user by this token. A user's purchases share its row, which is
-                // therefore locked after the last of them.
+                // therefore locked after everything else.
                 let now = times.machine
-                settlement.afterPostings { [connection] in
+                settlement.afterRights { [connection] in
                     try AccountToken.register(user, connection)
                     try StoreCalls.insert(call, at: now, connection)
                 }

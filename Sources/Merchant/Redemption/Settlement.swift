@@ -11,9 +11,10 @@ import StoreWire
 /// 1. the purchases: a subscription's row before the rows of its periods, and purchases in the order of their
 ///    ``RedemptionPlan/lockName``;
 /// 2. the accounts, sorted by user and account name, each account's expiring credits after its entry;
-/// 3. the rights that its purchases granted, whose rows no other transaction changes before step 4, and the account
-///    tokens of the one user who redeems;
-/// 4. all rights of the changed chains (``TimedRight/Chain``), sorted by chain, once for each chain.
+/// 3. the rights that its purchases granted, whose rows no other transaction changes before step 4;
+/// 4. all rights of the changed chains (``TimedRight/Chain``), sorted by chain, once for each chain;
+/// 5. the account token of the one user who redeems, and the calls of the store's API that set it, in the order of the
+///    purchases.
 ///
 /// A transaction that spends, adjusts or removes expired credits has only step 2.
 final class Settlement {
@@ -29,6 +30,7 @@ final class Settlement {
     private var postings: [Account: [() throws -> Void]] = [:]
     private var granted: [String: [CreditAccount]] = [:]
     private var endings: [() throws -> Void] = []
+    private var calls: [() throws -> Void] = []
     private var timed: [TimedRight.Chain: TimedRight.Position] = [:]
     private var subscriptions: [String: Known] = [:]
     private var given: [String: [SubscriptionRight]] = [:]
@@ -80,6 +82,10 @@ final class Settlement {
     /// were scheduled.
     func afterPostings(_ body: @escaping () throws -> Void) { endings.append(body) }
 
+    /// Schedules a call of the store's API and the account token in it, after all changes of rights. Bodies run in the
+    /// order in which they were scheduled.
+    func afterRights(_ body: @escaping () throws -> Void) { calls.append(body) }
+
     /// Schedules the computation of a chain's ends, from one purchase on.
     func settle(_ chain: TimedRight.Chain, from position: TimedRight.Position) {
         timed[chain] = min(timed[chain] ?? position, position)
@@ -102,8 +108,10 @@ final class Settlement {
         for (chain, position) in timed.sorted(by: { $0.key < $1.key }) {
             try Rights.settle(chain, from: position, connection)
         }
+        for call in calls { try call() }
         postings = [:]
         endings = []
+        calls = []
         timed = [:]
         subscriptions = [:]
         given = [:]

@@ -25,6 +25,7 @@ public enum MerchantSchema {
         Migration(14, "listed notifications", NotificationRecordsSchema.statements),
         Migration(15, "calls of the store's API", StoreCallsSchema.statements),
         Migration(16, "questions about subscriptions", SubscriptionFactsSchema.questions),
+        Migration(17, "due rows of each environment", DueRowsSchema.statements),
     ]
 
     private static let products = [

@@ -26,12 +26,14 @@ extension Merchant {
         var report = SweepReport(asked: 0, changed: 0, failed: 0)
         // When hosts that are unavailable are asked again.
         var unavailable: [String: Int64] = [:]
-        for _ in 0..<min(max(limit, 1), Self.sweepRound) {
+        for turn in 0..<min(max(limit, 1), Self.sweepRound) {
             try Task.checkCancellation()
             let times = self.times
             guard
                 let key = try await database.write({
-                    try SubscriptionRow.takeDue(at: times, for: Self.sweepInterval, $0)
+                    // In turn, so that many subscriptions of one environment do not keep the other waiting.
+                    try SubscriptionRow.takeDue(
+                        at: times, for: Self.sweepInterval, first: turn.isMultiple(of: 2) ? .production : .sandbox, $0)
                 })
             else { break }
             let now = times[key: key]

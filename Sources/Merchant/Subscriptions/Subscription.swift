@@ -71,7 +71,7 @@ extension Subscription {
         var expiresAt: Int64
         /// When the grace period ends; nil without one.
         var graceUntil: Int64?
-        /// When the access ended because of a refund; nil without one.
+        /// The date of the refund that ended the access; nil without one.
         var revokedAt: Int64?
 
         /// The state at a date: whether the access is active, in the grace period, over or revoked.

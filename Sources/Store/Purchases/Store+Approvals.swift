@@ -73,8 +73,9 @@ extension Store {
     ///
     /// The price is the one at the time of the request, in the storefront of that time, even if the catalog or the
     /// account's storefront has changed. A product that the account came to own meanwhile costs nothing. A subscription
-    /// gets the offer that was shown with the request, and fails if the account has used its introductory offer since.
-    /// The device finds the transaction among its unfinished ones.
+    /// gets the offer that was shown with the request, even if the catalog no longer has it, and then the usual price
+    /// of that time. It fails if the account has since used the introductory offer or that of an overdue renewal. The
+    /// device finds the transaction among its unfinished ones.
     ///
     /// The approval of a request for an item delivers the item, and its answer has no transaction.
     /// - Returns: the new answer, which is `failed` when the purchase is no longer possible.
@@ -120,7 +121,8 @@ extension Store {
             quantity: purchase.quantity, applicationUsername: purchase.applicationUsername, simulatesAskToBuy: false,
             agreedPrice: nil)
         switch try await offer(
-            request, app: app, account: account, isApproved: true, named: purchase.namedOffer)
+            request, app: app, account: account, isApproved: true, named: purchase.namedOffer,
+            kept: subscription?.catalogOffer(at: purchase.amount))
         {
         case .wait:
             throw StoreError(.internalError, "An approved purchase asked for approval.")
@@ -132,16 +134,16 @@ extension Store {
         case .sell(var sale):
             // Charge the amount that the customer agreed to, or nothing for a product that the account owns.
             if sale.owned == nil {
-                sale.amount = purchase.amount
                 if let subscription {
-                    guard subscription.apply(to: &sale, of: purchase) else {
-                        let message =
-                            "The introductory price is no longer available, because the account has subscribed since."
-                        return try await settle(
-                            idempotencyKey, failure: WireError(code: .priceChanged, message: message), waiting)
+                    if let failure = subscription.refusal(of: sale, for: purchase) {
+                        return try await settle(idempotencyKey, failure: failure, waiting)
                     }
-                } else if sale.introduction != nil {
-                    sale.introduction = sale.amount.milliunits == 0 ? .trial : .introductory
+                    subscription.apply(to: &sale, of: purchase)
+                } else {
+                    sale.amount = purchase.amount
+                    if sale.introduction != nil {
+                        sale.introduction = sale.amount.milliunits == 0 ? .trial : .introductory
+                    }
                 }
             }
             switch try await authorize(sale.amount, request, account.accountID) {

@@ -8,9 +8,12 @@ extension Store {
     static let offerLifetime: Int64 = 86_400_000
 
     /// Finds and checks the offer of a request; nil when the request names none.
-    /// - Parameter named: the offer of a code, or of a purchase that waited.
+    /// - Parameters:
+    ///   - named: the offer of a code, or of a purchase that waited.
+    ///   - kept: the terms of `named` in case that the catalog no longer has it; nil when they are unknown.
     func promotion(
-        _ request: PurchaseRequest, of product: CatalogProduct, app: CatalogApp, named: NamedOffer?
+        _ request: PurchaseRequest, of product: CatalogProduct, app: CatalogApp, named: NamedOffer?,
+        kept: CatalogOffer?
     ) async throws -> Result<ChosenOffer?, WireError> {
         guard let wanted = request.namedOffer ?? named else { return .success(nil) }
         func refuse(_ code: WireError.Code, _ message: String) -> Result<ChosenOffer?, WireError> {
@@ -19,7 +22,7 @@ extension Store {
         if let signed = request.offer, !signed.isComplete {
             return refuse(.missingOfferParameters, "The offer lacks its identifier, key, signature or time.")
         }
-        guard let offer = product.subscription?.offer(wanted) else {
+        guard let offer = product.subscription?.offer(wanted) ?? kept else {
             return refuse(.invalidOfferIdentifier, "The product has no \(wanted.kind.words) with this identifier.")
         }
         let chosen = ChosenOffer(name: wanted, offer: offer)

@@ -114,8 +114,10 @@ extension Store {
     /// - Parameters:
     ///   - isApproved: whether a waiting purchase is approved or resolved now.
     ///   - named: the offer of such a purchase, whose signature was checked with the request; or the offer of a code.
+    ///   - kept: the terms of `named` in case that the catalog no longer has it; nil when they are unknown.
     func offer(
-        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool, named: NamedOffer? = nil
+        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool, named: NamedOffer? = nil,
+        kept: CatalogOffer? = nil
     ) async throws -> PurchaseOffer {
         let storefront = try storefront(of: account)
         func refuse(_ failure: WireError) -> PurchaseOffer {
@@ -123,7 +125,7 @@ extension Store {
         }
         var promoted: ChosenOffer?
         if let product = app.product(request.productID) {
-            switch try await promotion(request, of: product, app: app, named: named) {
+            switch try await promotion(request, of: product, app: app, named: named, kept: kept) {
             case .success(let offer): promoted = offer
             case .failure(let failure): return refuse(failure)
             }
@@ -310,7 +312,7 @@ extension Store {
         case .wait(let sale, let interruption):
             return try await record(
                 request, by: account, interruption == nil ? .deferred : .failed, failure: interruption,
-                amount: sale.amount, subscription: WaitingSubscription(sale))
+                amount: sale.amount, subscription: WaitingSubscription(sale, in: storefront(of: account)))
         case .choose(let choice):
             return try await record(choice, request, by: account)
         case .sell(let sale):

@@ -16,6 +16,8 @@ struct WaitingSubscription: Sendable, Equatable {
         var remainingPeriods: Int?
         /// Whether the subscription ends with the period.
         var endsSubscription: Bool
+        /// The price of a period without offers, in thousandths of the unit of the purchase's currency.
+        var usualPrice: Int64?
     }
 
     var introduction: Transaction.Offer?
@@ -23,19 +25,40 @@ struct WaitingSubscription: Sendable, Equatable {
     /// Nil in rows of older versions.
     private var offer: Offer?
 
-    /// The first period of a sale; nil when the product is not a subscription.
-    init?(_ sale: Store.Sale) {
+    /// The first period of a sale in a storefront; nil when the product is not a subscription.
+    init?(_ sale: Store.Sale, in storefront: Storefront) {
         guard let period = sale.period else { return nil }
         (introduction, self.period) = (sale.introduction, period)
+        // The price that an overdue renewal keeps can be in the currency of an earlier storefront.
+        let kept = sale.subscription?.price.flatMap { $0.currency == storefront.currency ? $0 : nil }
         offer = Offer(
             named: sale.namedOffer, terms: sale.offerTerms, remainingPeriods: sale.remainingOffer?.periods,
-            endsSubscription: sale.endsWithOffer)
+            endsSubscription: sale.endsWithOffer,
+            usualPrice: (kept ?? sale.product.price(in: storefront))?.milliunits)
     }
 
-    /// Applies the agreed period, with its offer, to a sale. Returns false when the account can no longer have the
-    /// group's introductory offer.
-    func apply(to sale: inout Store.Sale, of purchase: Purchase) -> Bool {
-        guard introduction == nil || sale.lastInGroup == nil || sale.introduction == introduction else { return false }
+    /// Why a sale cannot have the agreed period; nil when it can.
+    func refusal(of sale: Store.Sale, for purchase: Purchase) -> WireError? {
+        if introduction != nil, sale.lastInGroup != nil, sale.introduction != introduction {
+            return WireError(
+                code: .priceChanged,
+                message: "The introductory price is no longer available, because the account has subscribed since.")
+        }
+        // The purchase was to pay an overdue renewal, whose offer is sold once.
+        if let offer, let named = offer.named, purchase.namedOffer == nil {
+            let isNext = sale.subscription?.overdueOffer?.name == named
+            let goesOn = sale.namedOffer == named && sale.remainingOffer?.periods == offer.remainingPeriods
+            guard isNext || goesOn else {
+                return WireError(
+                    code: .priceChanged,
+                    message: "The offer is no longer available, because its renewal is no longer overdue.")
+            }
+        }
+        return nil
+    }
+
+    /// Applies the agreed period, with its offer and amount, to a sale at the catalog's terms.
+    func apply(to sale: inout Store.Sale, of purchase: Purchase) {
         if let offer {
             sale.namedOffer = offer.named
             sale.offerTerms = offer.terms
@@ -43,18 +66,39 @@ struct WaitingSubscription: Sendable, Equatable {
                 Subscription.RemainingOffer(periods: $0, period: period)
             }
             sale.endsWithOffer = offer.endsSubscription
-            // The customer agreed to the price of the request, so that the next renewal announces a higher one.
-            if introduction == nil, offer.named == nil { sale.subscription?.price = purchase.amount }
+            // The customer agreed to the price of the request, so that a higher one is announced before it is charged.
+            if let price = offer.usualPrice {
+                sale.subscription?.price = Money(milliunits: price, currency: purchase.amount.currency)
+            }
             // The offer of an overdue renewal goes on waiting unless this period uses it.
             if purchase.namedOffer == nil, let waiting = sale.subscription?.overdueOffer {
                 sale.subscription?.waitingOffer = waiting.name == offer.named ? nil : waiting
             }
-        } else if sale.introduction != introduction || introduction == nil && sale.namedOffer == nil {
-            sale.remainingOffer = nil
+        } else if sale.amount != purchase.amount || sale.introduction != introduction
+            || introduction == nil && sale.namedOffer == nil
+        {
+            // The catalog's offer is not the agreed one. Sell one period without further ones, and keep the offer of
+            // an overdue renewal for the next renewal.
+            sale.namedOffer = nil
             sale.offerTerms = nil
+            sale.remainingOffer = nil
+            sale.endsWithOffer = false
+            if purchase.namedOffer == nil, let waiting = sale.subscription?.overdueOffer {
+                sale.subscription?.waitingOffer = waiting
+            }
         }
-        (sale.introduction, sale.period) = (introduction, period)
-        return true
+        (sale.introduction, sale.period, sale.amount) = (introduction, period, purchase.amount)
+    }
+
+    /// Returns the named offer as the catalog had it; nil without one, and in rows of older versions.
+    /// - Parameter price: the purchase's amount.
+    func catalogOffer(at price: Money) -> CatalogOffer? {
+        guard let offer, let named = offer.named, let mode = offer.terms?.paymentMode else { return nil }
+        return CatalogOffer(
+            offerID: named.id, referenceName: nil, internalID: nil, paymentMode: mode,
+            prices: CatalogPrices(amount: price.milliunits, byStorefront: [:], byCurrency: [:]), period: period,
+            numberOfPeriods: (offer.remainingPeriods ?? 0) + 1, eligibility: nil, isStackable: nil,
+            renews: offer.endsSubscription ? false : nil, billingPlanType: nil, unknown: [:])
     }
 
     /// Returns an offer that the next renewal gets, with the terms that were agreed to; nil in rows of older versions.
@@ -77,7 +121,7 @@ extension WaitingSubscription {
         try connection.queryOne(
             """
             SELECT offer, period_unit, period_count, offer_id, offer_kind, offer_mode, offer_period, offer_periods_left,
-                offer_ends
+                offer_ends, usual_price
             FROM waiting_subscriptions WHERE idempotency_key = $1
             """, [key.text]
         ).map { try WaitingSubscription($0) }
@@ -89,12 +133,13 @@ extension WaitingSubscription {
             .integer(Int64(period.count)), SQLValue(offer?.named?.id), SQLValue(offer?.named?.kindColumn),
             SQLValue(offer?.terms?.paymentMode.rawValue), SQLValue(offer?.terms?.period?.description),
             SQLValue((offer?.remainingPeriods).map { Int64($0) }), (offer?.endsSubscription).sqlValue,
+            SQLValue(offer?.usualPrice),
         ]
         try connection.execute(
             """
             INSERT INTO waiting_subscriptions (idempotency_key, offer, period_unit, period_count, offer_id, offer_kind,
-                offer_mode, offer_period, offer_periods_left, offer_ends)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                offer_mode, offer_period, offer_periods_left, offer_ends, usual_price)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
             """, values)
     }
 
@@ -113,6 +158,7 @@ extension WaitingSubscription {
         offer = Offer(
             named: NamedOffer(id: try row.optionalString(3), kind: try row.optionalString(4)),
             terms: OfferTerms(mode: try row.optionalString(5), period: try row.optionalString(6)),
-            remainingPeriods: try row.optionalInt(7), endsSubscription: ends)
+            remainingPeriods: try row.optionalInt(7), endsSubscription: ends,
+            usualPrice: try row.optionalInt64(9))
     }
 }

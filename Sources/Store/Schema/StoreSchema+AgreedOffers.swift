@@ -2,7 +2,7 @@ import Database
 
 extension StoreSchema {
     /// The terms of offers that a customer accepted and that begin later: with the next renewal of a subscription, or
-    /// with a purchase that waits.
+    /// with a purchase that waits; for the latter, also the usual price that follows.
     ///
     /// Rows of older versions have no terms. Their offers begin with the terms of the catalog on that day.
     static let agreedOffers = Migration(
@@ -24,5 +24,7 @@ extension StoreSchema {
             "ALTER TABLE waiting_subscriptions ADD COLUMN offer_periods_left BIGINT",
             // Null marks a row of an older version.
             "ALTER TABLE waiting_subscriptions ADD COLUMN offer_ends BOOLEAN",
+            // The price of a period without offers, in thousandths of the unit of the purchase's currency.
+            "ALTER TABLE waiting_subscriptions ADD COLUMN usual_price BIGINT",
         ])
 }

@@ -73,6 +73,15 @@ enum AppCustomers {
         }
     }
 
+    /// The version of the app that a customer has; nil while it is unknown.
+    static func version(
+        of accountID: AccountID, in bundleID: BundleID, _ connection: Connection
+    ) throws -> String? {
+        try connection.queryOne(
+            "SELECT bundle_version FROM app_customers WHERE account_id = $1 AND bundle_id = $2",
+            [accountID.rawValue, bundleID.rawValue])?.optionalString(0)
+    }
+
     /// Keeps the version of the app that a customer has. The first one also stays as the original version.
     static func keep(
         version: String, of accountID: AccountID, in bundleID: BundleID, _ connection: Connection
@@ -101,7 +110,7 @@ extension Store {
         let (bundleID, version) = (request.bundleID, request.bundleVersion)
         let key = CustomerKey(accountID: account.accountID, bundleID: bundleID)
         guard versions.value(for: key)?.hasSameBytes(as: version) != true else { return }
-        let known = try await database.read { try AppCustomers.find(key.accountID, in: bundleID, $0).bundleVersion }
+        let known = try await database.read { try AppCustomers.version(of: key.accountID, in: bundleID, $0) }
         if known?.hasSameBytes(as: version) != true {
             try await database.write { connection in
                 try AppCustomers.keep(version: version, of: key.accountID, in: bundleID, connection)

@@ -1,10 +1,11 @@
 import BlobStorage
 import Foundation
-import Merchant
 import MerchantWire
+import StoreWire
 import TestSupport
 import Testing
 
+@testable import Merchant
 @testable import MerchantServer
 
 /// On SQLite, where a restore changes one file for another.
@@ -56,6 +57,42 @@ import Testing
             #expect(try Data(contentsOf: file) == new)
             _ = try await backup(of: place).restore(from: copy, replaces: true)
             #expect(try Data(contentsOf: file) == old)
+        }
+    }
+
+    /// The store's clock was ahead when it dated the refund.
+    @Test func aRefundInTheFutureCanBeRestored() async throws {
+        try await withPlace { place, directory async throws in
+            let copy = directory.appendingPathComponent("copy")
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let ahead = now + 365 * 86_400_000
+            func purchase(revokedAt: Int64?) -> VerifiedPurchase {
+                VerifiedPurchase(
+                    anchor: "test", environment: .production, bundleID: "com.example.books", productID: "pro",
+                    statedKind: .nonConsumable, transactionID: "1", originalTransactionID: "1", quantity: 1,
+                    purchasedAt: now, expiresAt: nil, webOrderLineItemID: nil, revokedAt: revokedAt, revokedShare: nil,
+                    isUpgraded: false, accountToken: nil, signedAt: revokedAt ?? now)
+            }
+            let products = """
+                app: com.example.books
+                products: [{id: pro, kind: nonConsumable, grants: [{entitlement: pro}]}]
+                """
+            try await place.withMerchant(logger: .silent) { merchant in
+                try await merchant.importProducts(
+                    from: try ProductsFile(yaml: Array(products.utf8), file: "products.yaml"))
+                _ = try await merchant.redeem(
+                    VerifiedEvidence(
+                        environment: .production, bundleID: "com.example.books", purchases: [purchase(revokedAt: nil)]),
+                    for: "ann")
+                try await merchant.apply(
+                    VerifiedNotification(
+                        notificationID: "refund", type: "REFUND", subtype: nil, signedAt: ahead,
+                        purchase: purchase(revokedAt: ahead), renewal: nil))
+            }
+            _ = try await backup(of: place).make(at: copy, withContent: true)
+            _ = try await backup(of: place).restore(from: copy, replaces: true)
+            let rights = try await place.withMerchant(logger: .silent) { try await $0.entitlements(of: "ann") }
+            #expect(rights.entitlements.map(\.state) == [.revoked])
         }
     }
 
