@@ -195,20 +195,13 @@ import Testing
     @Test(arguments: StoreEnvironment.allCases)
     func dueRowsAreFoundByAnIndexOfTheirEnvironment(_ environment: StoreEnvironment) async throws {
         let name = environment == .sandbox ? "sandbox" : "production"
-        try await TestMerchant.with(.sqlite) { shop async throws in
-            let subscriptions = try await shop.database.read { connection in
-                try connection.query("EXPLAIN QUERY PLAN " + SubscriptionRow.dueStatement(in: environment), [0])
-                    .map { try $0.string(3) }
-            }
-            #expect(subscriptions.count == 1)
-            #expect(subscriptions.first?.contains("INDEX subscriptions_due_in_\(name) (ask_after<?)") == true)
-            let lots = try await shop.database.read { connection in
-                try connection.query("EXPLAIN QUERY PLAN " + Lots.dueStatement(in: environment), [0, 1])
-                    .map { try $0.string(3) }
-            }
-            #expect(lots.count == 1)
-            #expect(lots.first?.contains("INDEX credit_lots_due_in_\(name) (expires_at<?)") == true)
-        }
+        let subscriptions = try await SQLiteProgram.plan(
+            of: SubscriptionRow.dueStatement(in: environment), MerchantSchema.migrations)
+        #expect(subscriptions.count == 1)
+        #expect(subscriptions.first?.contains("INDEX subscriptions_due_in_\(name) (ask_after<?)") == true)
+        let lots = try await SQLiteProgram.plan(of: Lots.dueStatement(in: environment), MerchantSchema.migrations)
+        #expect(lots.count == 1)
+        #expect(lots.first?.contains("INDEX credit_lots_due_in_\(name) (expires_at<?)") == true)
     }
 
     @Test(arguments: Backend.available) func creditsEndByTheClockOfTheirBalance(_ backend: Backend) async throws {

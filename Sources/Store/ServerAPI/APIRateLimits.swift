@@ -108,7 +108,7 @@ public final class APIRateLimits: Sendable {
     /// - Throws: ``DatabaseError``.
     func take(_ rateClass: RateClass, of bundleID: BundleID, at now: Double) async throws -> Double? {
         guard let limit = rules.value[bundleID]?[rateClass] else { return nil }
-        let now = Int64((now * 1_000).rounded(.down))
+        let now = Int64((now * 1_000).rounded(.up))
         let end = try await database.write { connection -> Int64? in
             let names: [any SQLConvertible] = [bundleID.rawValue, rateClass.rawValue]
             var (start, count) = (now, Int64(0))
