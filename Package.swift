@@ -684,7 +684,8 @@ let package = Package(
         .testTarget(
             name: "KillTests",
             dependencies: [
-                "Database", "KillTestApp", "KillTesting", "Merchant", "MerchantServer", "MerchantWire", "StoreServer", "StoreWire",
+                "Database", "KillTestApp", "KillTesting", "Merchant", "MerchantServer", "MerchantWire", "StoreServer",
+                "StoreWire",
                 "TestSupport", "cornerstore",
                 "kill-test-app",
                 "kill-test-merchant",

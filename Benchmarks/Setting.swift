@@ -73,7 +73,8 @@ struct Section: Sendable {
 
     /// In the order they run. Every figure in ``Figure`` belongs to one of them.
     static let all: [Section] = [
-        .bare, .receipts, .verifyReceipt, .purchases, .million, .processes, .console, .consolePostgreSQL, .renewals, .subscribers,
+        .bare, .receipts, .verifyReceipt, .purchases, .million, .processes, .console, .consolePostgreSQL, .renewals,
+        .subscribers,
         .serverAPI,
         .storefront,
         .startUp,

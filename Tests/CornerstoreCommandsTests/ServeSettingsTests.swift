@@ -86,7 +86,8 @@ import Testing
             case .database: "postgres://localhost/x"
             case .schemaPrefix: "another"
             case .host: "127.0.0.2"
-            case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .consolePort, .node, .connections:
+            case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .consolePort, .node,
+                .connections:
                 "7"
             case .storefrontURL, .ocspURL: "https://store.example"
             case .consoleHost: "console.example"
@@ -137,7 +138,8 @@ import Testing
             let known = try StoreKey(base64: Self.key)
             let variable = ["CORNERSTORE_STORE_KEY": Self.key]
             for settings in try [
-                settings(flags: [.storeKey: file]), settings(environment: variable), settings(file: "store-key: \(file)"),
+                settings(flags: [.storeKey: file]), settings(environment: variable),
+                settings(file: "store-key: \(file)"),
                 settings(flags: [.storeKey: file], environment: variable),
             ] {
                 let configuration = try settings.configuration()

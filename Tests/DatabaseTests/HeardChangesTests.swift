@@ -172,9 +172,10 @@ private final class Subject {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct AnnouncementTests {
-    @Test(arguments: [
-        [announcement("")], [announcement("a b  c"), Announcement(topic: "sandbox.accounts", detail: "ß")], nil,
-    ] as [[Announcement]?])
+    @Test(
+        arguments: [
+            [announcement("")], [announcement("a b  c"), Announcement(topic: "sandbox.accounts", detail: "ß")], nil,
+        ] as [[Announcement]?])
     func noticesAreReadBack(announcements: [Announcement]?) {
         let notice = ChangeNotice(node: 63, version: .max, announcements: announcements)
         #expect(ChangeNotice(payload: notice.payload) == notice)

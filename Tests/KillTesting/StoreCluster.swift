@@ -23,7 +23,8 @@ struct StoreCluster: Sendable {
         let bucket = try await S3Server.bucket()
         let shared = SharedStore(
             key: try SharedStore.makeKey(in: folder),
-            blobs: "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1", storefrontURL: "http://127.0.0.1:\(ports[2])",
+            blobs: "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1",
+            storefrontURL: "http://127.0.0.1:\(ports[2])",
             ocspURL: "http://127.0.0.1:\(ports[1])/ocsp")
         let stores = try await withThrowingTaskGroup(of: (Int, StoreProcess).self) { group in
             for number in 0..<count {

@@ -512,7 +512,8 @@ extension StoreServerError {
         self.init(
             .databaseInUse,
             "Another store is using the PostgreSQL schemas \(configuration.schemaPrefix)_… (\(error.owner)). Stop that store, or give this "
-                + "one its own schemas with --schema-prefix. To run several processes of one store, start each with the same --store-key.")
+                + "one its own schemas with --schema-prefix. To run several processes of one store, start each with the same --store-key."
+        )
     }
 
     fileprivate init(_ port: ReadyPorts.Port, _ configuration: StoreServerConfiguration, _ error: IOError) {

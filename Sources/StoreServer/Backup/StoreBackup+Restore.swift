@@ -161,7 +161,7 @@ extension StoreBackup {
                     isCertain = true
                     Self.onStep?(.filed)
                 }
-            } catch where isCertain {
+            } catch  where isCertain {
                 // The databases name the content from now on.
                 added = []
                 throw error

@@ -36,7 +36,8 @@ struct SeveralProcessesTests {
             let own = folder.appendingPathComponent(name)
             try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
             return try await RunningServer.with(
-                own, { configuration in
+                own,
+                { configuration in
                     share(&configuration)
                     change(&configuration)
                 }, body)
