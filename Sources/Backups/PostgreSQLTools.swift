@@ -171,6 +171,13 @@ package struct PostgreSQLTools: Sendable {
         ])
     }
 
+    /// PostgreSQL's number of a schema, which stays when the schema is renamed; nil when it does not exist.
+    package func number(of schema: String) async throws -> String? {
+        try Self.check([schema])
+        let number = try await ask("SELECT oid FROM pg_namespace WHERE nspname = '\(schema)'")
+        return number.isEmpty ? nil : number
+    }
+
     private func exists(_ schema: String) async throws -> Bool {
         try await ask("SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema)'") == "1"
     }

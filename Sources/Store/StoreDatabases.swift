@@ -59,22 +59,29 @@ public struct StoreDatabases: Sendable {
     ///   - sharing: how this process shares a PostgreSQL database with others; nil to have it alone. Has no effect on
     ///     files.
     ///   - connections: the number of connections for each environment.
-    /// - Throws: ``DatabasesInUse`` when another store uses the schemas or the node number; ``DatabaseError``, also
-    ///   when a newer program wrote the database, its schema was changed by hand, or, for a shared one, when a setting
-    ///   differs from that of a running process (`settingsDiffer`).
+    ///   - mayMigrate: whether missing tables are created, and older ones migrated, on PostgreSQL.
+    ///   - check: called when this process may use the schemas of PostgreSQL, and before it changes them.
+    /// - Throws: the error of `check`; ``DatabasesInUse`` when another store uses the schemas or the node number;
+    ///   ``DatabaseError``, also when a newer program wrote the database, its schema was changed by hand, or, for a
+    ///   shared one, when a setting differs from that of a running process (`settingsDiffer`).
     public static func open(
-        _ location: Location, sharing: Sharing? = nil, connections: Int = StoreDatabases.connections, logger: Logger
+        _ location: Location, sharing: Sharing? = nil, connections: Int = StoreDatabases.connections,
+        mayMigrate: Bool = true, logger: Logger, beforeMigrating check: () async throws -> Void = {}
     ) async throws -> StoreDatabases {
-        guard case .postgresql = location else { return try await open(location, nil, connections, logger) }
+        guard case .postgresql = location else {
+            return try await open(location, right: nil, connections, mayMigrate: mayMigrate, logger)
+        }
         let apps = location.database("apps", connections: 1)
         do {
             guard let sharing else {
                 let soleUse = try await SoleUse(of: apps, logger: logger)
-                return try await open(location, .alone(soleUse), connections, logger)
+                return try await open(
+                    location, .alone(soleUse), connections, mayMigrate: mayMigrate, logger, check)
             }
             let membership = try await Membership(
                 of: apps, name: sharing.name, facts: sharing.facts, node: sharing.node, logger: logger)
-            return try await open(location, .shared(membership), connections, logger)
+            return try await open(
+                location, .shared(membership), connections, mayMigrate: mayMigrate, logger, check)
         } catch let error as DatabaseError where error.code == .inUse {
             throw DatabasesInUse(owner: error.detail, error: error)
         }
@@ -114,26 +121,28 @@ public struct StoreDatabases: Sendable {
     }
 
     private static func open(
-        _ location: Location, _ right: Right?, _ connections: Int, _ logger: Logger
+        _ location: Location, _ right: Right, _ connections: Int, mayMigrate: Bool, _ logger: Logger,
+        _ check: () async throws -> Void
     ) async throws -> StoreDatabases {
         do {
-            try right?.check()
-            let databases = try await open(location, right: right, connections, logger)
+            try right.check()
+            try await check()
+            let databases = try await open(location, right: right, connections, mayMigrate: mayMigrate, logger)
             try await databases.membership?.share()
             return databases
         } catch {
-            await right?.giveUp()
+            await right.giveUp()
             throw error
         }
     }
 
     private static func open(
-        _ location: Location, right: Right?, _ connections: Int, _ logger: Logger
+        _ location: Location, right: Right?, _ connections: Int, mayMigrate: Bool, _ logger: Logger
     ) async throws -> StoreDatabases {
         let fence = right?.fence
         let soleUse: SoleUse? = if case .alone(let lock)? = right { lock } else { nil }
         let membership: Membership? = if case .shared(let place)? = right { place } else { nil }
-        let mayMigrate = membership?.isFirst ?? true
+        let mayMigrate = mayMigrate && membership?.isFirst ?? true
         // Shared, the apps' rows are read again whenever another process has changed them.
         async let apps = Database.open(
             location.database("apps", connections: membership == nil ? 2 : 4), migrations: AppSchema.migrations,
@@ -177,7 +186,7 @@ public struct DatabasesInUse: Error, Sendable, Equatable {
 }
 
 extension StoreDatabases.Location {
-    fileprivate func database(_ name: String, connections: Int) -> DatabaseLocation {
+    func database(_ name: String, connections: Int) -> DatabaseLocation {
         switch self {
         case .folder(let folder): .sqlite(path: folder.appendingPathComponent("\(name).sqlite").path)
         case .postgresql(let url, let prefix):

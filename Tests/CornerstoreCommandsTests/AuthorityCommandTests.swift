@@ -61,11 +61,14 @@ import Testing
                     await databases.close()
                     _ = try outcome.get()
                 }
-                try await open(old)
                 let arguments = [
                     "authority", "reseal", "--store-key", directory.path("old.key"), "--new-key",
                     directory.path("new.key"), "--schema-prefix", prefix,
                 ]
+                // There is no store yet, and the command makes none.
+                let early = await Capture.run(arguments, environment: ["CORNERSTORE_DATABASE": address])
+                #expect(early.status == 1 && early.errors.contains("no store under this prefix"), "\(early.errors)")
+                try await open(old)
                 let result = await Capture.run(arguments, environment: ["CORNERSTORE_DATABASE": address])
                 #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
                 try await open(new)

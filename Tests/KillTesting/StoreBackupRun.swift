@@ -58,6 +58,7 @@ public enum StoreBackupRun {
             totals.early = early.count
             let again = try await store.location.command(["backup", folder.path])
             findings.check(again.status == 1, "a backup was replaced")
+            if backend == .postgresql { try await refuseKey(store, hasKey: hasKey, findings) }
             let over = try await store.location.command(["restore", folder.path, "--replace"])
             findings.check(over.status == 1, "a running store was replaced")
             await store.stop()
@@ -133,7 +134,21 @@ public enum StoreBackupRun {
             status == 1 && ServerProcess.end(of: wrong.log).contains("key"), "a wrong key restored the backup")
     }
 
-    /// Kills a restore at each of its steps.
+    /// Backs up a store without its key, or one without a key with some key. This must be refused and leave nothing.
+    private static func refuseKey(_ store: StoreProcess, hasKey: Bool, _ findings: Findings) async throws {
+        var place = store.location
+        place.shared = nil
+        let folder = store.folder.appendingPathComponent("refused")
+        let options = try hasKey ? [] : ["--store-key", SharedStore.makeKey(in: store.folder).path]
+        let status = try await place.command(["backup", folder.path] + options).status
+        let reason = hasKey ? "are sealed" : "are not sealed"
+        findings.check(
+            status == 1 && store.commandLog.contains(reason), "a backup took another key: \(store.commandLog)")
+        findings.check(!FileManager.default.fileExists(atPath: folder.path), "a refused backup left a folder")
+    }
+
+    /// Kills a restore at each of its steps. The two backups have different authorities, so that a receipt tells whose
+    /// keys the store has.
     /// - Parameter steps: the names of the steps, in their order; after the last one, everything is in place.
     /// - Returns: what is wrong, one sentence each.
     public static func runKilled(
@@ -143,20 +158,34 @@ public enum StoreBackupRun {
             let control = PatientClient(addresses: await [store].controlPorts(), findings: findings)
             let device = PatientClient(addresses: await [store].sandboxes(), findings: findings)
             var customer = try await ClusterCustomer.signUp(0, device, control)
-            var backups: [String] = []
+            var (backups, receipts): ([String], [String]) = ([], [])
             for number in 1...2 {
+                if number == 2 {
+                    await store.stop()
+                    try FileManager.default.removeItem(at: store.data.appendingPathComponent("authority"))
+                    try await store.start()
+                }
                 _ = try await customer.buy("gems")
+                receipts.append(try await customer.receipt())
                 backups.append(store.folder.appendingPathComponent("backup\(number)").path)
                 let backup = try await store.location.command(["backup", backups[number - 1]])
                 findings.check(backup.status == 0, "the backup failed: \(store.commandLog)")
             }
             await store.stop()
-            let email = customer.email
-            func purchases() async throws -> Int {
+            let (email, signed) = (customer.email, receipts)
+            // The first backup has one purchase, the second one has two.
+            func check(_ expected: Int, _ step: String) async throws {
                 try await store.start()
                 let count = try await store.ledger(of: email).count
+                findings.check(count == expected, "\(step): the store has \(count) purchases, not \(expected)")
+                for (index, receipt) in signed.enumerated() {
+                    let reply = try await device.settle("POST", "/verifyReceipt", json: ["receipt-data": receipt])
+                    let isGood = reply.json["status"] as? Int == 0
+                    findings.check(
+                        isGood == (index + 1 == expected),
+                        "\(step): beside \(count) purchases, receipt \(index + 1) is \(isGood ? "good" : "bad")")
+                }
                 await store.stop()
-                return count
             }
             for step in steps {
                 let before = try await store.location.command(["restore", backups[1], "--replace"]).status
@@ -168,13 +197,11 @@ public enum StoreBackupRun {
                 findings.check(killed == -1, "the restore was not killed at \(step)")
                 // SQLite's files are certain to be replaced one step earlier.
                 let isReplaced = step == steps.last || backend == .sqlite && step == steps.dropLast().last
-                let count = try await purchases()
-                findings.check(count == (isReplaced ? 1 : 2), "\(step): the store has \(count) purchases")
+                try await check(isReplaced ? 1 : 2, step)
                 let after = try await store.location.command(["restore", backups[0], "--replace"]).status
                 findings.check(after == 0, "\(step): \(store.commandLog)")
-                let last = try await purchases()
-                findings.check(last == 1, "\(step): the store has \(last) purchases in the end")
-                for left in ["restore", "restored"] {
+                try await check(1, "\(step), again")
+                for left in ["restore", "restored", "replaced"] {
                     findings.check(
                         !FileManager.default.fileExists(atPath: store.data.appendingPathComponent(left).path),
                         "\(step) left \(left)")

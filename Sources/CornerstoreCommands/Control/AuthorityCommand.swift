@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlWire
+import Database
 import Foundation
 import Store
 
@@ -133,10 +134,16 @@ struct AuthorityCommand: AsyncParsableCommand {
         ) async throws -> Int {
             let databases: StoreDatabases
             do {
-                databases = try await StoreDatabases.open(location, logger: ServeAction.logger(.error))
+                databases = try await StoreDatabases.open(
+                    location, mayMigrate: false, logger: ServeAction.logger(.error))
             } catch let error as DatabasesInUse {
                 throw CommandError(
                     .failed, "A process of the store runs (\(Style.printable(error.owner))). Stop all of them first.")
+            } catch let error as DatabaseError where error.code == .olderSchema {
+                throw CommandError(
+                    .failed,
+                    "The database has no store under this prefix, or one of an older version. Name its --database and "
+                        + "--schema-prefix, or start the store once with the key that it has now.")
             }
             let outcome: Result<Int, any Error>
             do {

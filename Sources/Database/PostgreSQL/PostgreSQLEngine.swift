@@ -79,7 +79,7 @@ final class PostgreSQLEngine: Engine {
     }
 
     /// Runs `body` in a transaction of the session.
-    private static func transaction(_ session: PostgreSQLSession, _ body: (Connection) throws -> Int) throws -> Int {
+    static func transaction<T>(_ session: PostgreSQLSession, _ body: (Connection) throws -> T) throws -> T {
         _ = try session.command("BEGIN")
         let connection = Connection(session, longest: nil)
         defer { connection.end() }

@@ -77,13 +77,35 @@ package struct StorePlace: Sendable {
     /// must be copies that nobody uses; only that of `apps` is needed.
     /// - Throws: ``DatabaseError`` `olderSchema`, `newerSchema` when another version of the program runs on them.
     package func content(logger: Logger) async throws -> [StoredContent] {
+        try await withApps(logger) { apps in try await apps.read { try StoredContent.all($0) } }
+    }
+
+    /// Checks that a key is that of a PostgreSQL store: its own if the store's secrets are sealed, none if not. Changes
+    /// nothing.
+    /// - Throws: ``StoreSecretsError``: `store_key_missing`, `store_key_wrong`, `store_key_unused`, `secret_damaged`;
+    ///   ``DatabaseError``.
+    package func check(key: StoreKey?, logger: Logger) async throws {
+        try await withApps(logger) { try await StoreSecrets.check(key, in: $0) }
+    }
+
+    /// Gives a command the claims of the processes that share a PostgreSQL store.
+    /// - Parameter now: the machine's clock, in milliseconds since 1970.
+    /// - Throws: ``DatabaseError``; the errors of `body`.
+    package func withClaims<T>(
+        now: @escaping @Sendable () -> Int64, logger: Logger, _ body: (Claims) async throws -> T
+    ) async throws -> T {
+        try await withApps(logger) { try await body(Claims($0, holder: UUID(), now: now)) }
+    }
+
+    /// Opens the database `apps`, and changes nothing in PostgreSQL.
+    private func withApps<T>(_ logger: Logger, _ body: (Database) async throws -> T) async throws -> T {
         let isCopy = schemas.isEmpty
         let apps = try await Database.open(
             database("apps"), migrations: AppSchema.migrations, mayMigrate: isCopy, logger: logger)
         do {
-            let content = try await apps.read { try StoredContent.all($0) }
+            let result = try await body(apps)
             await apps.close()
-            return content
+            return result
         } catch {
             await apps.close()
             throw error
@@ -101,11 +123,12 @@ package struct StorePlace: Sendable {
     /// Opens databases that a restore has loaded and nobody uses yet, brings their tables up to date, and checks the
     /// ledgers: every purchase has its transaction. Removes uploads in progress, whose bytes no backup has.
     /// - Parameter key: the store's key; nil for a store without one.
-    /// - Throws: ``DatabaseError``; the errors of ``StoreSecrets`` when the key is missing or not that of the secrets.
+    /// - Throws: ``DatabaseError``; ``StoreSecretsError`` unless the key is that of the secrets, or no secret is sealed
+    ///   and there is no key.
     package func prove(key: StoreKey?, logger: Logger) async throws -> Proof {
         let databases = try await StoreDatabases.open(location, sharing: nil, logger: logger)
         do {
-            if case .postgresql = location { _ = try await StoreSecrets.open(databases, key: key) }
+            if case .postgresql = location { try await StoreSecrets.check(key, in: databases.apps) }
             var problem: String?
             for (name, database) in [("sandbox", databases.sandbox), ("production", databases.production)] {
                 guard let key = try await database.read({ try Purchase.keyWithoutTransaction($0) }) else { continue }

@@ -22,8 +22,15 @@ public struct Claims: Sendable {
     ///   - holder: an identifier that no other process has, and that changes with each start.
     ///   - now: the machine's clock, in milliseconds since 1970.
     public init(_ databases: StoreDatabases, holder: UUID, now: @escaping @Sendable () -> Int64) {
-        database = databases.apps
-        membership = databases.membership
+        self.init(databases.apps, databases.membership, holder: holder, now: now)
+    }
+
+    /// Creates the claims of a command beside the processes.
+    init(
+        _ apps: Database, _ membership: Membership? = nil, holder: UUID, now: @escaping @Sendable () -> Int64
+    ) {
+        database = apps
+        self.membership = membership
         self.holder = holder
         self.now = now
     }

@@ -43,8 +43,7 @@ public final class StoreSecrets: Sendable {
     /// Opens the secrets in a database on any engine.
     static func open(_ database: Database, key: StoreKey?) async throws -> StoreSecrets {
         guard let key else {
-            let isSealed = try await database.read { try row(Place.check, $0) != nil }
-            guard !isSealed else { throw StoreSecretsError.keyMissing }
+            try await check(nil, in: database)
             return .plain
         }
         let new = UUID()
@@ -148,6 +147,37 @@ public final class StoreSecrets: Sendable {
         return keyed
     }
 
+    // MARK: Checking a key
+
+    /// Checks a key before the tables of a PostgreSQL store are created or migrated, if the store has any. Changes
+    /// nothing. A key for a database that is not sealed is right here: the first start with a key seals it.
+    /// - Throws: ``StoreSecretsError``: `store_key_missing`, `store_key_wrong`, `secret_damaged`; ``DatabaseError``.
+    public static func checkUnmigrated(_ location: StoreDatabases.Location, key: StoreKey?) async throws {
+        guard case .postgresql = location else { return }
+        try await Database.readUnmigrated(location.database("apps", connections: 1)) { connection in
+            let hasTable = try connection.queryOne("SELECT 1 WHERE to_regclass('store_secrets') IS NOT NULL") != nil
+            if hasTable { _ = try isSealed(with: key, connection) }
+        }
+    }
+
+    /// Checks that a key is that of a database: its own if the secrets are sealed, none if not. Changes nothing.
+    /// - Throws: ``StoreSecretsError``: `store_key_missing`, `store_key_wrong`, `store_key_unused`, `secret_damaged`;
+    ///   ``DatabaseError``.
+    static func check(_ key: StoreKey?, in database: Database) async throws {
+        try await database.read { connection in
+            let hasSecrets = try isSealed(with: key, connection)
+            guard hasSecrets || key == nil else { throw StoreSecretsError.notSealed }
+        }
+    }
+
+    /// Whether a database has sealed secrets, which the key then opens.
+    private static func isSealed(with key: StoreKey?, _ connection: Connection) throws -> Bool {
+        guard try row(Place.check, connection) != nil else { return false }
+        guard let key else { throw StoreSecretsError.keyMissing }
+        _ = try box(of: key, connection)
+        return true
+    }
+
     // MARK: Another key
 
     /// Seals all secrets of a store with another key, in one transaction. No process may have the store open: open the
@@ -162,7 +192,7 @@ public final class StoreSecrets: Sendable {
     static func reseal(_ database: Database, from old: StoreKey, to new: StoreKey) async throws -> Int {
         try await database.write { connection in
             guard try row(Place.check, connection) != nil else {
-                throw StoreSecretsError(.keyUnused, "The secrets in this database are not sealed.")
+                throw StoreSecretsError.notSealed
             }
             let from = try box(of: old, connection)
             let to = SecretBox(new, store: from.store)

@@ -42,6 +42,10 @@ extension StoreSecretsError {
         .keyUnused,
         "A store key seals the secrets of a store on PostgreSQL. Leave --store-key out, or name a --database.")
 
+    static let notSealed = StoreSecretsError(
+        .keyUnused,
+        "The secrets in this database are not sealed. Leave out --store-key, and unset CORNERSTORE_STORE_KEY.")
+
     static func damaged(_ name: String) -> StoreSecretsError {
         StoreSecretsError(
             .secretDamaged,

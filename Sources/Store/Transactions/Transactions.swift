@@ -28,6 +28,11 @@ enum Transactions {
         return [created, changed].compactMap(\.self).max().map { TransactionID(rawValue: $0) }
     }
 
+    /// Whether the ledger has a transaction.
+    static func exist(_ connection: Connection) throws -> Bool {
+        try connection.queryOne("SELECT 1 FROM transactions LIMIT 1") != nil
+    }
+
     static func find(_ transactionID: TransactionID, _ connection: Connection) throws -> Transaction? {
         try connection.queryOne(
             "SELECT \(Transaction.columns) FROM transactions WHERE transaction_id = $1", [transactionID.rawValue]

@@ -75,13 +75,17 @@ public struct CertificateAuthority: Sendable {
     /// Opens the authority in a storage, or makes one if the storage has none. When several processes begin at once,
     /// all use the authority of the one whose authority was kept first.
     ///
-    /// - Parameter earlier: a storage whose authority is taken over if `storage` has none, so that receipts of the past
-    ///   stay valid.
-    /// - Throws: ``ReceiptAuthorityError``: `incomplete`, `damaged` or `exposedKey` if a storage holds anything but a
-    ///   complete authority, `differs` if both hold authorities with different roots, `storage`, and `outsideValidity`
-    ///   if the authority cannot sign at `date`; the storage's own errors.
+    /// - Parameters:
+    ///   - earlier: a storage whose authority is taken over if `storage` has none, so that receipts of the past stay
+    ///     valid.
+    ///   - mayMake: whether an authority may be made; false for a store that has signed receipts.
+    /// - Throws: ``ReceiptAuthorityError``: `missing` if there is none and none may be made, `incomplete`, `damaged` or
+    ///   `exposedKey` if a storage holds anything but a complete authority, `differs` if both hold authorities with
+    ///   different roots, `storage`, and `outsideValidity` if the authority cannot sign at `date`; the storage's own
+    ///   errors.
     public static func open(
-        _ storage: any AuthorityStorage, importing earlier: (any AuthorityStorage)? = nil, at date: Date
+        _ storage: any AuthorityStorage, importing earlier: (any AuthorityStorage)? = nil, mayMake: Bool = true,
+        at date: Date
     ) async throws -> CertificateAuthority {
         try checkValidity(date)
         var imported: CertificateAuthority?
@@ -90,7 +94,12 @@ public struct CertificateAuthority: Sendable {
             return try CertificateAuthority(storage, found).checked(against: imported)
         }
         let identities: [AuthorityMember: AuthorityIdentity]
-        if let imported { identities = imported.identities } else { identities = try await AuthorityMember.makeAll() }
+        if let imported {
+            identities = imported.identities
+        } else {
+            guard mayMake else { throw missing }
+            identities = try await AuthorityMember.makeAll()
+        }
         // False when another process was first. Nothing was signed with the new keys, so nobody misses them.
         _ = try await storage.create(try texts(identities))
         guard let found = try await storage.load() else { throw lost }
@@ -180,6 +189,11 @@ public struct CertificateAuthority: Sendable {
             "the data directory holds another certificate authority than the database; move its folder “authority” "
                 + "away, or use the database that belongs to it")
     }
+
+    private static let missing = ReceiptAuthorityError(
+        .missing,
+        "the store has sold before, but neither its database nor this data directory has its certificate authority; "
+            + "start first the process with the old data directory, or copy its folder “authority” into this one")
 
     private static let lost = ReceiptAuthorityError(
         .storage, "the certificate authority cannot be found where it was kept; restore it from a copy")

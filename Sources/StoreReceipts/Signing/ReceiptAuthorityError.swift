@@ -12,6 +12,8 @@ public struct ReceiptAuthorityError: Error, Sendable, Equatable, CustomStringCon
         case damaged
         /// Others than the owner may read a private key.
         case exposedKey = "exposed-key"
+        /// A store that has sold before has no authority where it is started.
+        case missing
         /// Two places hold different authorities.
         case differs
         /// The directory or a file cannot be read or written.

@@ -25,16 +25,20 @@ final class CurrentAuthority: Sendable {
 
     /// Opens the authority of a store, or makes one: in the database of a store with a key, else in a folder. The first
     /// start with a key takes over the authority in the folder.
-    /// - Parameter folder: the authority's folder in the data directory.
-    /// - Throws: ``ReceiptAuthorityError``, `differs` if the folder holds another authority than the database;
-    ///   ``StoreSecretsError``; ``DatabaseError``.
-    static func open(_ secrets: StoreSecrets, folder: URL, at date: Date) async throws -> CurrentAuthority {
+    /// - Parameters:
+    ///   - folder: the authority's folder in the data directory.
+    ///   - mayMake: whether an authority may be made in the database; false for a store that has sold before.
+    /// - Throws: ``ReceiptAuthorityError``, `missing` if there is none and none may be made, `differs` if the folder
+    ///   holds another authority than the database; ``StoreSecretsError``; ``DatabaseError``.
+    static func open(
+        _ secrets: StoreSecrets, folder: URL, mayMake: Bool = true, at date: Date
+    ) async throws -> CurrentAuthority {
         let files = AuthorityFiles(directory: folder)
         guard secrets.isSealing else {
             return try CurrentAuthority(try await CertificateAuthority.open(files, at: date))
         }
         return try CurrentAuthority(
-            try await CertificateAuthority.open(secrets.authority, importing: files, at: date))
+            try await CertificateAuthority.open(secrets.authority, importing: files, mayMake: mayMake, at: date))
     }
 
     /// The authority now.

@@ -105,7 +105,13 @@ public struct StoreApplication: Sendable {
                 ?? .folder(folder), facts, configuration, logger)
         do {
             let secrets = try await StoreSecrets.open(databases, key: configuration.storeKey)
-            let authority = try await CurrentAuthority.open(secrets, folder: directory.path("authority"), at: now())
+            if configuration.databaseURL != nil {
+                try await ReplacedKeys.end(in: directory.url) { try await databases.schemaNumber() }
+            }
+            // A new authority would make the receipts of all earlier sales invalid.
+            let mayMake = try await secrets.isSealing ? !databases.haveTransactions() : true
+            let authority = try await CurrentAuthority.open(
+                secrets, folder: directory.path("authority"), mayMake: mayMake, at: now())
             return try await open(
                 configuration, directory, databases, secrets, authority, watcher, loaded, facts, now: now,
                 logger: logger)
@@ -218,7 +224,11 @@ public struct StoreApplication: Sendable {
             ? StoreDatabases.Sharing(facts: facts, node: configuration.node, name: facts.name) : nil
         do {
             return try await StoreDatabases.open(
-                location, sharing: sharing, connections: configuration.connections, logger: logger)
+                location, sharing: sharing, connections: configuration.connections, logger: logger
+            ) {
+                // A wrong key must not leave migrated tables to a process that ends.
+                try await StoreSecrets.checkUnmigrated(location, key: configuration.storeKey)
+            }
         } catch let error as DatabasesInUse {
             throw StoreServerError(error, configuration)
         }

@@ -24,10 +24,11 @@ extension StoreBackup {
     /// Replaces the store's data by a backup, all of it or nothing, once it is complete and its ledgers are whole.
     ///
     /// The keys in files and the schemas of a PostgreSQL store without a store key are two places. If the process is
-    /// killed between them, the keys are the backup's already; run the restore again.
+    /// killed between them, the old keys are still in the data directory, and the next start puts them back.
     /// - Parameter replaces: whether existing data may be replaced.
     /// - Throws: `BackupError` `badBackup`, `notEmpty`, `inUse`, `storage`, `noTools`; a database's error, `BlobError`;
-    ///   the errors of ``StoreSecrets`` when the store key does not open the backup's secrets.
+    ///   `StoreSecretsError` when the store key is missing or does not open the backup's secrets, or when a key is
+    ///   given and no secret is sealed.
     public func restore(from folder: URL, replaces: Bool) async throws -> Report {
         let manifest = try await StoreBackupManifest.read(folder)
         guard manifest.engine == engine else {
@@ -50,6 +51,7 @@ extension StoreBackup {
         let commands = try lockFolder(.exclusive)
         defer { commands.release() }
         try StoreFiles.finish(in: data)
+        if let url = configuration.databaseURL { try await endReplacement(try PostgreSQLTools(url: url)) }
         if !replaces {
             let authority = data.appendingPathComponent(StoreFiles.authority)
             let apps = StorePlace.file("apps", in: data.appendingPathComponent(StoreFiles.databases))
@@ -218,22 +220,39 @@ extension StoreBackup {
             try await put(content, manifest, from: folder, staging, &added)
             for schema in place.schemas { try await tools.checkNobodyUses(schema) }
             Self.onStep?(.proved)
-            if !manifest.keys.isEmpty { try StoreFiles.replace(in: data, by: new) {} }
+            if !manifest.keys.isEmpty {
+                guard let number = try await tools.number(of: "\(aside)_apps") else {
+                    throw BackupError(.storage, "The schema \(aside)_apps was removed during the restore.")
+                }
+                try ReplacedKeys.replace(in: data, by: new, staging: staging, schema: number)
+            }
             Self.onStep?(.filed)
             // The old processes' numbers, and what they announced, belong to the old databases.
             try await tools.swap(in: replacements, owner: owner, removing: ["\(prefix)_processes"])
         } catch {
+            do { try await endReplacement(tools) } catch {
+                logger.error(
+                    "the replaced keys stay in the data directory; the next start will try again",
+                    metadata: ["error": "\(error)"])
+            }
             try? await tools.removeLeftovers(of: owner)
             throw error
         }
         Self.onStep?(.swapped)
         do {
+            try await endReplacement(tools)
             try await tools.removeLeftovers(of: owner)
         } catch {
             logger.error(
-                "the replaced schemas cannot be removed; the next restore will try again",
+                "the replaced schemas and keys cannot be removed; the next restore will try again",
                 metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Ends the replacement of files with keys, of this restore or of one that was killed.
+    private func endReplacement(_ tools: PostgreSQLTools) async throws {
+        let schema = "\(configuration.schemaPrefix)_apps"
+        try await ReplacedKeys.end(in: data) { try await tools.number(of: schema) }
     }
 
     // MARK: Both
@@ -245,6 +264,9 @@ extension StoreBackup {
             key: engine == .postgresql ? configuration.storeKey : nil, logger: logger)
         if let problem = proof.problem {
             throw BackupError(.badBackup, "The ledgers of the backup are not whole: \(problem)")
+        }
+        guard engine == .sqlite || configuration.storeKey != nil || !manifest.keys.isEmpty else {
+            throw BackupError(.badBackup, "The backup is damaged: its databases need files with keys, and it has none.")
         }
         let named = proof.content.map(BackupContent.init)
         guard Set(named).isSubset(of: manifest.content) else {

@@ -65,12 +65,15 @@ public struct StoreBackup: Sendable {
     /// - Parameters:
     ///   - folder: the folder to create; it may exist if it is empty.
     ///   - withContent: false for a store whose bucket is backed up separately.
-    /// - Throws: `BackupError` `storage`, `inUse`, `noTools`; a database's error, `BlobError`.
+    /// - Throws: `BackupError` `storage`, `inUse`, `noTools`; a database's error, `BlobError`; `StoreSecretsError`
+    ///   unless the key is that of the secrets on PostgreSQL, or no secret is sealed and there is no key.
     public func make(at folder: URL, withContent: Bool) async throws -> Report {
         let manifest = try await BackupFolder.create(folder) { staging in
             // Keep a restore from replacing the files during the copy. Take this lock after the staging folder is
             // created: that locks the parent folder for a moment, and the parent may be the data directory itself.
-            let lock = engine == .sqlite ? try lockFolder(.shared) : nil
+            let isThere = FileManager.default.fileExists(atPath: data.path)
+            let hasKeys = engine == .sqlite || configuration.storeKey == nil && isThere
+            let lock = hasKeys ? try lockFolder(.shared) : nil
             defer { lock?.release() }
             return try await fill(staging, withContent)
         }
@@ -78,14 +81,57 @@ public struct StoreBackup: Sendable {
     }
 
     private func fill(_ folder: URL, _ withContent: Bool) async throws -> StoreBackupManifest {
-        let begunAt = Int64(now().timeIntervalSince1970 * 1_000)
-        let content: [BackupContent]
-        var removed: Set<BackupContent> = []
-        if let url = configuration.databaseURL {
-            (content, removed) = try await dump(url, into: folder)
-        } else {
-            content = try await copyDatabases(into: folder)
+        guard let url = configuration.databaseURL else {
+            return try await collect(into: folder, try await copyDatabases(into: folder), withContent)
         }
+        let place = StorePlace(.postgresql(url: url, schemaPrefix: configuration.schemaPrefix))
+        let tools = try PostgreSQLTools(url: url)
+        guard try await !tools.isEmpty(place.schemas[0]) else {
+            throw BackupError(
+                .storage,
+                "There is no store under the prefix \(configuration.schemaPrefix). Name its --database and --schema-prefix."
+            )
+        }
+        try await place.check(key: configuration.storeKey, logger: logger)
+        guard withContent else {
+            return try await collect(into: folder, try await dump(place, tools, into: folder), withContent)
+        }
+        return try await place.withClaims(now: StoreApplication.milliseconds(now), logger: logger) { claims in
+            try await whileContentStays(claims) {
+                try await collect(into: folder, try await dump(place, tools, into: folder), withContent)
+            }
+        }
+    }
+
+    /// Keeps the processes of the store from deleting unused content. A store of one process deletes it nevertheless.
+    private func whileContentStays(
+        _ claims: Claims, _ body: () async throws -> StoreBackupManifest
+    ) async throws -> StoreBackupManifest {
+        let deadline = ContinuousClock.now + Self.longestWait
+        while try await !claims.take(ContentLibrary.blobsClaim, seconds: Self.claimSeconds) {
+            guard ContinuousClock.now < deadline else {
+                throw BackupError(.inUse, "Another command backs up this store. Run the command again later.")
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        let claim = KeptClaim(claims, ContentLibrary.blobsClaim, seconds: Self.claimSeconds)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await claim.keep() }
+            defer { group.cancelAll() }
+            return try await body()
+        }
+    }
+
+    /// How long a backup that ended without a release keeps unused content, in seconds.
+    private static let claimSeconds: Int64 = 60
+    /// How long a backup waits until no process deletes content. This is longer than a killed process keeps its claim.
+    private static let longestWait = Duration.seconds(90)
+
+    /// Copies keys and content beside the copies of the databases, and writes the list of all.
+    private func collect(
+        into folder: URL, _ dated: (begunAt: Int64, content: [BackupContent]), _ withContent: Bool
+    ) async throws -> StoreBackupManifest {
+        let (begunAt, content) = dated
         var databases: [BackupFile] = []
         for name in engine.fileNames {
             guard let file = try await BackupFile.of(folder, name) else {
@@ -95,7 +141,7 @@ public struct StoreBackup: Sendable {
         }
         let keys = try await copyKeys(into: folder)
         if withContent {
-            do { try await copy(content, into: folder) } catch let error as BackupError where !removed.isEmpty {
+            do { try await copy(content, into: folder) } catch let error as BackupError where error.code == .badBackup {
                 throw BackupError(
                     error.code, "\(error.detail) It may have been removed during the backup. Run the command again.")
             }
@@ -109,34 +155,28 @@ public struct StoreBackup: Sendable {
         return manifest
     }
 
+    private var milliseconds: Int64 { StoreApplication.milliseconds(now)() }
+
     /// Dumps the schemas of PostgreSQL in one snapshot.
-    /// - Returns: the content that the tables named before or after the snapshot, and the part of it that they no
-    ///   longer name.
+    /// - Returns: when the dump began, and the content that the tables named before or after the snapshot.
     private func dump(
-        _ url: String, into folder: URL
-    ) async throws -> (content: [BackupContent], removed: Set<BackupContent>) {
-        let place = StorePlace(.postgresql(url: url, schemaPrefix: configuration.schemaPrefix))
-        let tools = try PostgreSQLTools(url: url)
-        guard try await !tools.isEmpty(place.schemas[0]) else {
-            throw BackupError(
-                .storage,
-                "There is no store under the prefix \(configuration.schemaPrefix). Name its --database and --schema-prefix."
-            )
-        }
+        _ place: StorePlace, _ tools: PostgreSQLTools, into folder: URL
+    ) async throws -> (begunAt: Int64, content: [BackupContent]) {
+        let begunAt = milliseconds
         let before = Set(try await place.content(logger: logger).map(BackupContent.init))
         try await tools.dump(place.schemas, into: folder.appendingPathComponent(engine.fileNames[0]))
         let after = Set(try await place.content(logger: logger).map(BackupContent.init))
-        return (Self.sorted(before.union(after)), before.subtracting(after))
+        // The store may have been started with its first key meanwhile.
+        try await place.check(key: configuration.storeKey, logger: logger)
+        return (begunAt, Self.sorted(before.union(after)))
     }
 
     /// Copies the SQLite files.
-    /// - Returns: the content that the copies name.
-    private func copyDatabases(into folder: URL) async throws -> [BackupContent] {
+    /// - Returns: when the copy began, and the content that the copies name.
+    private func copyDatabases(into folder: URL) async throws -> (begunAt: Int64, content: [BackupContent]) {
+        let begunAt = milliseconds
         let databases = data.appendingPathComponent(StoreFiles.databases)
-        guard !StoreFiles.isUnfinished(data) else {
-            throw BackupError(
-                .storage, "A restore into \(data.path) was interrupted. Run it again, or start the server.")
-        }
+        try checkFinished()
         for name in StorePlace.names {
             guard FileManager.default.fileExists(atPath: StorePlace.file(name, in: databases).path) else {
                 throw BackupError(.storage, "There is no store in \(data.path). Name its data directory with --data.")
@@ -151,7 +191,14 @@ public struct StoreBackup: Sendable {
         try FileManager.default.copyItem(
             at: StorePlace.file("apps", in: folder), to: StorePlace.file("apps", in: reading))
         let content = try await StorePlace(.folder(reading)).content(logger: logger)
-        return Self.sorted(Set(content.map(BackupContent.init)))
+        return (begunAt, Self.sorted(Set(content.map(BackupContent.init))))
+    }
+
+    private func checkFinished() throws {
+        guard !StoreFiles.isUnfinished(data) else {
+            throw BackupError(
+                .storage, "A restore into \(data.path) was interrupted. Run it again, or start the server.")
+        }
     }
 
     private static func sorted(_ content: Set<BackupContent>) -> [BackupContent] {
@@ -159,8 +206,9 @@ public struct StoreBackup: Sendable {
     }
 
     private func copyKeys(into folder: URL) async throws -> [BackupFile] {
-        // They are in the databases, sealed.
+        // They are in the databases, sealed: only a store with sealed secrets is dumped with a key.
         guard engine == .sqlite || configuration.storeKey == nil else { return [] }
+        try checkFinished()
         guard FileManager.default.fileExists(atPath: data.appendingPathComponent(StoreFiles.authority).path) else {
             throw BackupError(
                 .storage,

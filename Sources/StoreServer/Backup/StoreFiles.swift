@@ -13,8 +13,10 @@ enum StoreFiles {
     /// The folder of a complete restore, whose files are moved into place. The move is repeated until it is done,
     /// whatever ends it.
     private static let restored = "restored"
+    /// The files and folders with keys.
+    static let keyParts = [authority, SandboxTester.fileName]
     /// The order in which they are moved.
-    private static let parts = [authority, SandboxTester.fileName, databases]
+    private static let parts = keyParts + [databases]
 
     /// Whether a path is one of the files with keys: the sandbox tester, or a file of the authority.
     static func isKey(_ path: String) -> Bool {
@@ -31,8 +33,8 @@ enum StoreFiles {
         }
     }
 
-    /// Puts the contents of an assembled folder in the place of a data directory's, all or none. Nobody may use the
-    /// data directory.
+    /// Puts the contents of an assembled folder in the place of a data directory's on SQLite, all or none. Nobody may
+    /// use the data directory.
     /// - Parameter onCommit: called when the folder is certain to replace the data, even if the process is killed.
     /// - Throws: ``BackupError`` `storage`.
     static func replace(in data: URL, by folder: URL, onCommit: () -> Void) throws {
@@ -70,6 +72,6 @@ enum StoreFiles {
 
     /// Whether a restore has ended before all of its files were in place.
     static func isUnfinished(_ data: URL) -> Bool {
-        FileManager.default.fileExists(atPath: data.appendingPathComponent(restored).path)
+        FileManager.default.fileExists(atPath: data.appendingPathComponent(restored).path) || ReplacedKeys.isThere(data)
     }
 }
