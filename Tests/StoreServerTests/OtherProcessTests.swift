@@ -9,10 +9,13 @@ import Testing
 
 @Suite("What another process has", .timeLimit(.minutes(1))) struct OtherProcessTests {
     /// The process 10 builds the feeds and has the uploads of a folder.
-    private static func processes(besides node: Int) throws -> OtherProcess {
+    private static func processes(
+        besides node: Int, address: String = "http://10.0.0.2:8080"
+    ) throws -> OtherProcess {
         let facts = """
-            {"node": 10, "version": "1", "name": "b", "address": "http://10.0.0.2:8080", "place": "FOLDER",
-             "catalog": "", "blobs": "s3://bucket", "hasMerchant": false, "buildsFeeds": true, "startedAt": 0}
+            {"node": 10, "version": "1", "name": "process 4711 on store-1", "address": "\(address)",
+             "place": "FOLDER", "catalog": "", "blobs": "s3://bucket", "hasMerchant": false, "buildsFeeds": true,
+             "startedAt": 0}
             """
         let other = try JSONDecoder().decode(ProcessFacts.self, from: Data(facts.utf8))
         return OtherProcess(node: node) { [other] }
@@ -45,11 +48,20 @@ import Testing
         let problem = try #require(try Self.problem { try processes.check(id: id) })
         #expect(problem.status.code == 421 && problem.code == "other_process")
         #expect(problem.headers[.cornerstoreProcess] == "0a")
-        // Customers do not learn the address of the control port.
-        #expect(!problem.message.contains("10.0.0.2"))
+        // Customers learn neither the address of the control port nor the name of the machine.
+        #expect(!problem.message.contains("10.0.0.2") && !problem.message.contains("store-1"))
         let upload = try #require(try Self.problem { try processes.check(place: "FOLDER") })
-        #expect(upload.status.code == 421 && upload.message.contains("0a of this store, http://10.0.0.2:8080. "))
+        #expect(upload.status.code == 421)
+        #expect(upload.message.contains("0a of this store (process 4711 on store-1, http://10.0.0.2:8080). "))
         #expect(try Self.problem { try processes.checkFeeds(tellsAddress: false) }?.status.code == 421)
+    }
+
+    /// Another machine's loopback address would lead the operator to this one.
+    @Test(arguments: ["http://127.0.0.1:8400", "http://[::1]:8400", "http://localhost:8400"])
+    func aLoopbackAddressIsNotNamed(_ address: String) throws {
+        let processes = try Self.processes(besides: 3, address: address)
+        let upload = try #require(try Self.problem { try processes.check(place: "FOLDER") })
+        #expect(upload.message.contains("0a of this store (process 4711 on store-1). "))
     }
 
     @Test func whatNoOtherProcessHasIsNotRefused() throws {

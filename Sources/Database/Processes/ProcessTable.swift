@@ -124,6 +124,9 @@ struct ProcessTable: Sendable {
     }
 
     /// Gives a sign of life, and reads those of the others and the versions, in one round trip.
+    ///
+    /// The commit waits for a synchronous standby, as those of purchases do: after a standby was promoted, a missing
+    /// beat must mean that confirmed changes may be missing, too.
     func beat(node: Int, session id: String, facts: String, hears: Bool, _ session: PostgreSQLSession) throws -> Beat {
         let rows = try session.query(
             """

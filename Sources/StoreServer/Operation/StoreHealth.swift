@@ -12,7 +12,8 @@ final class StoreHealth: Sendable {
         case database
         /// The database server is a standby, which takes no writes.
         case standby
-        /// The process has lost its number in transaction identifiers.
+        /// The process has lost its number in transaction identifiers, or cannot record that it lives, as while commits
+        /// wait for a synchronous standby that is away.
         case noNode = "no_node"
         /// The machine's clock differs from the database server's.
         case clockDiffers = "clock_differs"
@@ -20,7 +21,8 @@ final class StoreHealth: Sendable {
         case cannotHear = "cannot_hear"
         /// An older process has other catalog files.
         case catalogDiffers = "catalog_differs"
-        /// No synchronous standby confirms the database server's transactions.
+        /// No synchronous standby confirms the database server's transactions: none is configured, as after a standby
+        /// was promoted, or the database's role may not see it.
         case noStandby = "no_standby"
     }
 
@@ -85,7 +87,11 @@ final class StoreHealth: Sendable {
         do {
             try await check()
             if let hasStandby, try await !hasStandby() {
-                return (.noStandby, "no synchronous standby runs, and --require-standby is set")
+                return (
+                    .noStandby,
+                    "--require-standby is set, and the database server shows no synchronous standby. Connect one, or "
+                        + "GRANT pg_monitor to the store's role, which may not see it otherwise"
+                )
             }
         } catch {
             return (.database, "\(error)")

@@ -49,13 +49,23 @@ public struct OtherProcess: Sendable {
     ) throws {
         guard let other = others().first(where: isOther) else { return }
         let name = ProcessID.name(ofNode: other.node)
-        let address = tellsAddress ? other.address.map { ", \($0)" } : nil
+        let place = tellsAddress ? " (\(Self.place(of: other)))" : ""
         let code = WireError.Code.otherProcess
         var problem = HTTPProblem(
             HTTPProblem.status(of: code), code: code.rawValue,
-            message: "\(subject) at the process \(name) of this store\(address ?? ""). Send the request there.")
+            message: "\(subject) at the process \(name) of this store\(place). Send the request there.")
         problem.headers[.cornerstoreProcess] = name
         throw problem
+    }
+
+    /// The process for the operator: its number and machine, and the address of its control port if that leads there
+    /// from other machines. A server that listens on all addresses shows a loopback one.
+    private static func place(of other: ProcessFacts) -> String {
+        let isLoopback = { (address: String) in
+            ["http://127.", "http://localhost:", "http://[::1]:"].contains { address.hasPrefix($0) }
+        }
+        guard let address = other.address, !isLoopback(address) else { return other.name }
+        return "\(other.name), \(address)"
     }
 }
 
