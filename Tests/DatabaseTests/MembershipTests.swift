@@ -21,6 +21,21 @@ import Testing
         var now: @Sendable () -> ContinuousClock.Instant { { self.time.withLock { $0 } } }
     }
 
+    // MARK: The server
+
+    @Test func aStandbyIsRefused() async throws {
+        try await MembershipScene.with { scene async throws in
+            // The server then says about itself what a standby says.
+            scene.relay.replace("pg_is_in_recovery()", with: "TRUE")
+            let error = await expect(.isStandby) { try await scene.join(relayed: true) }
+            #expect(error?.detail.contains("standby") == true, "\(error?.detail ?? "")")
+            // The refused one holds nothing.
+            let membership = try await scene.join()
+            #expect(membership.isFirst)
+            await membership.leave()
+        }
+    }
+
     // MARK: Node numbers
 
     @Test func everyProcessHasItsOwnNumber() async throws {

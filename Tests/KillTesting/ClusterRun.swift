@@ -16,15 +16,21 @@ public struct ClusterRun: Sendable {
         public var pause: ClosedRange<Int>
         /// Whether purchases are refunded. Their notifications can take half a minute after a kill.
         public var hasRefunds: Bool
+        /// How long the merchants' backend waits at the end for what it was not told yet. A merchant delivers what a
+        /// killed one was delivering after 20 seconds.
+        public var patience: Duration
         /// The seed of all random choices.
         public var seed: UInt64
 
         /// Creates a plan.
-        public init(customers: Int, time: Duration, pause: ClosedRange<Int>, hasRefunds: Bool, seed: UInt64) {
+        public init(
+            customers: Int, time: Duration, pause: ClosedRange<Int>, hasRefunds: Bool, patience: Duration, seed: UInt64
+        ) {
             self.customers = customers
             self.time = time
             self.pause = pause
             self.hasRefunds = hasRefunds
+            self.patience = patience
             self.seed = seed
         }
     }
@@ -50,6 +56,20 @@ public struct ClusterRun: Sendable {
         public var line: String {
             "kills of stores \(killedStores.count), of merchants \(killedMerchants); purchases \(purchases), refused \(refused), "
                 + "redemptions \(redemptions), refunds \(refunds), wrong \(wrong.count)"
+        }
+
+        /// What a run with refunds did too seldom to show anything, one sentence each.
+        /// - Parameter time: how long the customers worked.
+        public func missing(in time: Duration) -> [String] {
+            let seconds = Int(time.components.seconds)
+            let counts: [(name: String, count: Int, least: Int)] = [
+                ("kills of stores", killedStores.count, max(1, seconds / 30)),
+                ("kills of merchants", killedMerchants, seconds / 60), ("purchases", purchases, max(1, seconds)),
+                ("refused purchases", refused, 1), ("redemptions", redemptions, 1), ("refunds", refunds, 1),
+            ]
+            return counts.filter { $0.count < $0.least }.map {
+                "\($0.count) \($0.name) in \(seconds) s, expected at least \($0.least)"
+            }
         }
     }
 
@@ -121,6 +141,7 @@ public struct ClusterRun: Sendable {
             }
             return try await group.reduce(into: [ClusterCustomer]()) { $0.append($1) }
         }
+        if let customer = customers.first { try await visit(customer) }
         let end = ContinuousClock.now + plan.time
         let isOver: @Sendable () -> Bool = { ContinuousClock.now >= end || !goesOn() }
         let done = try await withThrowingTaskGroup(of: ClusterCustomer?.self) { group in
@@ -139,16 +160,39 @@ public struct ClusterRun: Sendable {
         return totals
     }
 
+    // MARK: Visits
+
+    /// Opens a page at each store. The proxy, which gives other requests to the stores in turn, must lead to that store
+    /// each time.
+    private func visit(_ customer: ClusterCustomer) async throws {
+        for (number, store) in cluster.stores.enumerated() {
+            let sandbox = await store.sandbox
+            let opened = try await HTTPReply(
+                "POST", "\(sandbox)/device/v1/subscriptions/page", token: customer.token, body: Array("{}".utf8))
+            guard let url = opened.json["url"] as? String else {
+                throw KillTestError("no page at store \(number): \(opened.status) \(opened.text.prefix(300))")
+            }
+            for _ in cluster.stores {
+                let page = try await HTTPReply("GET", url)
+                findings.check(
+                    page.status == 200,
+                    "the proxy answers for a page of store \(number): \(page.status) \(page.text.prefix(200))")
+            }
+        }
+    }
+
     // MARK: Kills
 
-    /// Kills one process after the other, so that at most one is away.
+    /// Kills one process after the other, so that at most one is away: the stores, then the merchants, and again.
     private func kill(until isOver: @Sendable () -> Bool) async throws {
         var chance = SeededGenerator(seed: plan.seed)
         var next: [Int] = []
         while !isOver() {
             try await Task.sleep(for: .milliseconds(Int.random(in: plan.pause, using: &chance)))
             if next.isEmpty {
-                next = Array(0..<(cluster.stores.count + cluster.merchants.count)).shuffled(using: &chance)
+                let stores = cluster.stores.count
+                next = (stores..<(stores + cluster.merchants.count)).shuffled(using: &chance)
+                next += (0..<stores).shuffled(using: &chance)
             }
             let victim = next.removeLast()
             let away = Duration.milliseconds(Int.random(in: 500...2_000, using: &chance))
@@ -286,7 +330,7 @@ public struct ClusterRun: Sendable {
         }
         // One event for each redemption, and one for each refund of what was redeemed.
         let expected = redeemed.count + refunded.count
-        await webhooks.wait(within: .seconds(90)) { $0 >= expected }
+        await webhooks.wait(within: plan.patience) { $0 >= expected }
         var events: [String: Int] = [:]
         for event in webhooks.events { events[event.transaction ?? "", default: 0] += 1 }
         for transaction in redeemed where events[transaction] != (refunded.contains(transaction) ? 2 : 1) {

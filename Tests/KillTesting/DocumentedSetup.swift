@@ -24,7 +24,8 @@ enum DocumentedSetup {
 
     /// The page's configuration of nginx, for servers on this machine.
     /// - Parameters:
-    ///   - stores: the ports of each store's sandbox, production and storefront.
+    ///   - stores: the ports of the sandbox, the production and the storefront of two to nine stores, whose numbers
+    ///     begin with 1.
     ///   - merchants: each merchant's port.
     ///   - proxy: the ports at which nginx listens: sandbox, production, storefront and merchant.
     static func nginx(stores: [[Int]], merchants: [Int], proxy: [Int]) throws -> String {
@@ -42,6 +43,15 @@ enum DocumentedSetup {
             }
             text = text.replacing("listen \(port);", with: "listen 127.0.0.1:\(proxy[kind]);")
         }
+        for number in stores.indices.dropFirst(2) {
+            for (kind, name) in ["sandbox", "production", "storefront"].enumerated() {
+                text = "upstream \(name)_0\(number + 1) { server 127.0.0.1:\(stores[number][kind]); }\n" + text
+            }
+        }
+        let shown = "(?<node>01|02)"
+        guard text.contains(shown) else { throw KillTestError("the page's nginx.conf has no map of two processes") }
+        let nodes = stores.indices.map { "0\($0 + 1)" }.joined(separator: "|")
+        text = text.replacing(shown, with: "(?<node>\(nodes))")
         guard !text.contains("10.0.0.") else { throw KillTestError("the page's nginx.conf has unknown addresses") }
         return text
     }

@@ -12,7 +12,8 @@ struct StoreCluster: Sendable {
     let notifications: String
     private let proxy: NginxProcess
 
-    /// Starts all of it, the stores at the same moment, on a database that is not there yet.
+    /// Starts all of it on a database that is not there yet. The store with the number 1 brings the authority. The
+    /// others start at the same moment and read it from the database.
     /// - Parameters:
     ///   - webhook: where the merchants send their events.
     static func start(
@@ -26,19 +27,30 @@ struct StoreCluster: Sendable {
             blobs: "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1",
             storefrontURL: "http://127.0.0.1:\(ports[2])",
             ocspURL: "http://127.0.0.1:\(ports[1])/ocsp")
-        let stores = try await withThrowingTaskGroup(of: (Int, StoreProcess).self) { group in
-            for number in 0..<count {
-                group.addTask {
-                    let store = try await StoreProcess(
-                        programs, folder: folder.appendingPathComponent("store\(number)"), databaseURL: databaseURL,
-                        schemaPrefix: schemaPrefix, shared: shared)
-                    return (number, store)
-                }
-            }
-            var stores: [(Int, StoreProcess)] = []
-            for try await store in group { stores.append(store) }
-            return stores.sorted { $0.0 < $1.0 }.map(\.1)
+        @Sendable func store(_ node: Int) async throws -> StoreProcess {
+            try await StoreProcess(
+                programs, folder: folder.appendingPathComponent("store\(node)"), databaseURL: databaseURL,
+                schemaPrefix: schemaPrefix, shared: shared, node: node, hasAuthority: node == 1)
         }
+        let first = try await store(1)
+        let others: [StoreProcess]
+        do {
+            others = try await withThrowingTaskGroup(of: (Int, StoreProcess).self) { group in
+                for node in 1...count where node > 1 {
+                    group.addTask {
+                        let other = try await store(node)
+                        return (node, other)
+                    }
+                }
+                var started: [(Int, StoreProcess)] = []
+                for try await other in group { started.append(other) }
+                return started.sorted { $0.0 < $1.0 }.map(\.1)
+            }
+        } catch {
+            await first.stop()
+            throw error
+        }
+        let stores = [first] + others
         var setup = try await MerchantSetup(
             programs, folder: folder.appendingPathComponent("merchants"), databaseURL: databaseURL,
             schema: "\(schemaPrefix)_merchant", items: [])

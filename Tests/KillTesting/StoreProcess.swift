@@ -80,6 +80,7 @@ actor StoreProcess {
     nonisolated let data: URL
     /// Where it is.
     nonisolated let location: StoreLocation
+    private let node: Int?
     /// Of control, sandbox, production and storefront.
     private(set) var ports: [Int] = []
     /// The SHA-256 of each hosted product's file.
@@ -98,20 +99,26 @@ actor StoreProcess {
     ///
     /// - Parameters:
     ///   - shared: for one of several processes of a store, which hosts no content; nil for the only one.
+    ///   - node: its number among the processes of a store; nil for a free one.
+    ///   - hasAuthority: whether the tests' authority is in its data directory. Without it, a process takes the
+    ///     authority of the database, or makes one.
     ///   - isRestored: whether its data is there already.
     /// - Throws: ``KillTestError`` with the end of the store's log when it does not start.
     init(
         _ programs: Programs, folder: URL, databaseURL: String?, schemaPrefix: String, shared: SharedStore? = nil,
-        isRestored: Bool = false
+        node: Int? = nil, hasAuthority: Bool = true, isRestored: Bool = false
     ) async throws {
         self.folder = folder
+        self.node = node
         data = folder.appendingPathComponent("data")
         location = StoreLocation(
             programs: programs, data: data, databaseURL: databaseURL, schemaPrefix: schemaPrefix, shared: shared,
             log: folder.appendingPathComponent("commands.log"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(Self.catalog.utf8).write(to: folder.appendingPathComponent("catalog.yaml"))
-        if !isRestored { try await SharedAuthority.copy(to: data.appendingPathComponent("authority")) }
+        if hasAuthority, !isRestored {
+            try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
+        }
         for attempt in 1...5 {
             ports = try Ports.free(4)
             do {
@@ -160,6 +167,7 @@ actor StoreProcess {
 
     /// Starts it and returns when it answers.
     func start() async throws {
+        let options: [String] = (location.shared?.arguments ?? []) + (node.map { ["--node", "\($0)"] } ?? [])
         try await server.start(
             .init(
                 program: location.programs.store,
@@ -168,7 +176,7 @@ actor StoreProcess {
                     "--log-level", "error", "--control-port", "\(ports[0])", "--sandbox-port", "\(ports[1])",
                     "--production-port", "\(ports[2])", "--storefront-port", "\(ports[3])", "--no-merchant",
                     "--no-console",
-                ] + (location.shared?.arguments ?? []), environment: location.environment, log: log))
+                ] + options, environment: location.environment, log: log))
     }
 
     /// The last lines of its log.

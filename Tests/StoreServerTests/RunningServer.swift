@@ -90,7 +90,8 @@ struct RunningServer {
         change(&changed)
         let configuration = changed
         let authority = configuration.dataDirectory.appendingPathComponent("authority")
-        if !FileManager.default.fileExists(atPath: authority.path) {
+        // Processes that share a store get the authority of the database, which the first of them makes.
+        if configuration.storeKey == nil, !FileManager.default.fileExists(atPath: authority.path) {
             try await SharedAuthority.copy(to: authority)
         }
         let application = try await StoreApplication.open(

@@ -9,14 +9,21 @@ import Testing
 @testable import StoreServer
 
 /// An app's server, which calls the App Store Server API over HTTP.
-private struct AppServer {
-    let server: RunningServer
-    let clock: MachineClock
+struct AppServer {
+    private var server: RunningServer
+    private let clock: MachineClock
     let key: NewAPIKey
 
     init(_ server: RunningServer, _ clock: MachineClock) async throws {
         (self.server, self.clock) = (server, clock)
         key = try await server.application.apiKeys.make(for: RunningServer.bundleID, at: 1)
+    }
+
+    /// The same app, which calls another process of the store.
+    func at(_ server: RunningServer) -> AppServer {
+        var app = self
+        app.server = server
+        return app
     }
 
     /// - Parameter isGood: whether the token is signed with the app's key.

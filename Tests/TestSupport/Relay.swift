@@ -24,6 +24,8 @@ public final class Relay: @unchecked Sendable {
     private var silent: Set<Int32> = []
     /// Cuts the cable when the client, or the server, sends these bytes, before or after they have gone to the other.
     private var trap: (bytes: [UInt8], fromClient: Bool, afterForwarding: Bool)?
+    /// What the server gets instead of bytes of the client's, as many.
+    private var replacement: (bytes: [UInt8], others: [UInt8])?
 
     private struct Failure: Error { var reason = "the relay could not be set up" }
 
@@ -102,6 +104,12 @@ public final class Relay: @unchecked Sendable {
         lock.withLock { trap = (Array(text.utf8), false, false) }
     }
 
+    /// Gives the server `other`, with spaces up to the length of `text`, wherever the client sends `text`.
+    public func replace(_ text: String, with other: String) {
+        let spaces = [UInt8](repeating: UInt8(ascii: " "), count: max(text.utf8.count - other.utf8.count, 0))
+        lock.withLock { replacement = (Array(text.utf8), Array(other.utf8) + spaces) }
+    }
+
     /// Ends all connections and stops listening.
     public func close() {
         cut()
@@ -143,6 +151,7 @@ public final class Relay: @unchecked Sendable {
             }
             guard count > 0 else { break }
             if isClient {
+                replaceBytes(of: &buffer, count)
                 let isForwarded = springTrap(buffer[..<count], isClient: true, server: destination)
                 if isForwarded == false { break }
                 // Cut by another connection. One that is to be cut after its request goes on until the server has
@@ -159,6 +168,15 @@ public final class Relay: @unchecked Sendable {
         }
         shutdown(source, Int32(SHUT_RDWR))
         shutdown(destination, Int32(SHUT_RDWR))
+    }
+
+    private func replaceBytes(of buffer: inout [UInt8], _ count: Int) {
+        guard let replacement = lock.withLock({ self.replacement }), count >= replacement.bytes.count else { return }
+        for start in 0...(count - replacement.bytes.count) {
+            let range = start..<(start + replacement.bytes.count)
+            guard buffer[range].elementsEqual(replacement.bytes) else { continue }
+            buffer.replaceSubrange(range, with: replacement.others)
+        }
     }
 
     private func holdIfDue(_ count: Int) {

@@ -71,10 +71,11 @@ struct Soak {
         say("soak: several stores for \(time.components.seconds) s, seed \(seed)")
         do {
             let plan = ClusterRun.Plan(
-                customers: 64, time: time, pause: 2_000...5_000, hasRefunds: true, seed: seed)
-            let totals = try await ClusterRun.run(Programs.built(), plan) {
+                customers: 64, time: time, pause: 2_000...5_000, hasRefunds: true, patience: .seconds(90), seed: seed)
+            var totals = try await ClusterRun.run(Programs.built(), plan) {
                 !isInterrupted.value.withLock { $0 }
             }
+            if !isInterrupted.value.withLock({ $0 }) { totals.wrong += totals.missing(in: time) }
             for problem in totals.wrong { say("  seed \(seed): \(problem)") }
             say(totals.line)
             return totals.wrong.isEmpty ? 0 : 1

@@ -1,4 +1,7 @@
+import ControlWire
+import Database
 import Foundation
+import Logging
 import Store
 import StoreWire
 import TestSupport
@@ -30,13 +33,13 @@ struct SeveralProcessesTests {
 
         /// Runs a server until the body ends.
         func serve<T: Sendable>(
-            _ name: String, _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+            _ name: String, logger: Logger = .quiet, _ change: (inout StoreServerConfiguration) -> Void = { _ in },
             _ body: @escaping @Sendable (RunningServer) async throws -> T
         ) async throws -> T {
             let own = folder.appendingPathComponent(name)
             try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
             return try await RunningServer.with(
-                own,
+                own, logger: logger,
                 { configuration in
                     share(&configuration)
                     change(&configuration)
@@ -121,6 +124,93 @@ struct SeveralProcessesTests {
                     #expect(other.headers.first(name: "Cornerstore-Process") == "0a")
                 }
             }
+        }
+    }
+
+    @Test func bytesOfAnUploadGoToTheProcessThatHasThem() async throws {
+        try await Self.withPlace { place async throws in
+            try await place.serve("first", { $0.node = 10 }) { first async throws in
+                try await place.serve("second", { $0.node = 11 }) { second async throws in
+                    try await first.host("hats")
+                    let package = try SamplePackage("hats", "1.0", size: 20_000)
+                    let upload = try await first.begin(package)
+                    var refused = try await second.append(package.bytes, to: upload, at: 0)
+                    // The processes tell each other what they have with their beats.
+                    let end = ContinuousClock.now + .seconds(10)
+                    while refused.status != 421, ContinuousClock.now < end {
+                        refused = try await second.append(package.bytes, to: upload, at: 0)
+                    }
+                    #expect(refused.status == 421 && refused.code == "other_process", "\(refused.text)")
+                    #expect(refused.headers.first(name: "Cornerstore-Process") == "0a")
+                    let sent = try await first.append(package.bytes, to: upload, at: 0)
+                    #expect(sent.status == 200, "\(sent.text)")
+                    let completed = try await first.complete(upload)
+                    #expect(completed.status == 200, "\(completed.text)")
+                }
+            }
+        }
+    }
+
+    @Test func newLeavesAreThoseOfAllProcesses() async throws {
+        try await Self.withPlace { place async throws in
+            try await place.serve("first") { first async throws in
+                try await place.serve("second") { second async throws in
+                    let route = ControlRoute.authority.path
+                    let old = try await second.control("GET", route).decoded(ControlAPI.Authority.self)
+                    let rotated = try await first.control("POST", ControlRoute.rotateAuthority.path)
+                        .decoded(ControlAPI.Authority.self)
+                    // The answer waits until the other process has them.
+                    let new = try await second.control("GET", route).decoded(ControlAPI.Authority.self)
+                    #expect(new == rotated && new != old)
+                }
+            }
+        }
+    }
+
+    @Test func aKeyThatOneProcessRevokedIsRefusedByTheOther() async throws {
+        try await Self.withPlace { place async throws in
+            try await place.serve("first") { first async throws in
+                try await place.serve("second") { second async throws in
+                    let app = try await AppServer(first, MachineClock())
+                    let path = "/inApps/v1/transactions/7"
+                    for server in [first, second] { #expect(try await app.at(server).ask(path).status == 404) }
+                    let route = ControlRoute.revokeAPIKey(name: app.key.key.keyID)
+                    let revoked = try await first.control(route.method.rawValue, route.path)
+                    #expect(revoked.status == 200, "\(revoked.text)")
+                    for server in [second, first] { #expect(try await app.at(server).ask(path).status == 401) }
+                }
+            }
+        }
+    }
+
+    @Test func refusalsAreLoggedWithTheProcess() async throws {
+        let log = LogLines()
+        try await Self.withPlace { place async throws in
+            try await place.serve("first", logger: log.logger, { $0.node = 12 }) { first async throws in
+                #expect(try await first.control("GET", "/control/v1/content/uploads/x").status == 400)
+            }
+        }
+        let lines = log.all.map(\.text).filter { $0.contains("request refused") }
+        #expect(!lines.isEmpty)
+        for line in lines { #expect(line.contains("\"process\": 12"), "\(line)") }
+    }
+
+    @Test func anotherVersionIsRefusedWhileAProcessRuns() async throws {
+        try await Self.withPlace { place async throws in
+            // Makes the schemas.
+            try await place.serve("first") { _ async throws in }
+            let other = try await Membership(
+                of: .postgresql(
+                    url: try #require(place.databaseURL), schema: "\(place.prefix)_apps", connections: 1),
+                name: "other", facts: ProcessFacts(version: "0.0.0", name: "other", startedAt: 1), node: nil,
+                logger: .quiet)
+            try await other.share()
+            let error = try await place.refused("second") { _ in }
+            let text = error.map { "\($0)" } ?? "started"
+            #expect(text.contains("the version is") && text.contains("0.0.0"), "\(text)")
+            await other.leave()
+            let without = try await place.refused("second") { _ in }
+            #expect(without == nil)
         }
     }
 
