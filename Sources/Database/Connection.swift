@@ -33,6 +33,8 @@ public final class Connection {
     private(set) var announcements: [Announcement] = []
     /// Whether the transaction's caller waits until the other processes have applied ``announcements``.
     private(set) var isAwaited = false
+    /// Shows that the server has the transaction once it is committed; nil for none, and without a ``Membership``.
+    private(set) var commitWitness: CommitWitness?
 
     /// - Parameters:
     ///   - longest: The longest time from here to the commit; nil for reads, which delay no other transaction, and for
@@ -97,6 +99,19 @@ public final class Connection {
         }
         if isAwaited { self.isAwaited = true }
         if announcements.last != announcement { announcements.append(announcement) }
+    }
+
+    /// Names a query that has a row from this transaction's commit on, for good. A process that was without connection
+    /// runs those of its newest commits, and ends if one has no row, because the server then lacks changes that it had
+    /// confirmed (``DatabaseError/Code/dataLost``). The last query of a transaction counts. Has no effect without a
+    /// ``Membership``.
+    ///
+    /// - Parameters:
+    ///   - sql: A query of one row, with placeholders `$1`, `$2`….
+    ///   - values: The values of the placeholders, `$1` first.
+    public func witness(_ sql: String, _ values: [SQLValue]) {
+        guard isShared else { return }
+        commitWitness = CommitWitness(sql: sql, values: values)
     }
 
     /// Makes later use of the connection fail. Called when the closure has returned.

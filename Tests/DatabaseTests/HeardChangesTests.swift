@@ -165,6 +165,27 @@ private final class Subject {
         #expect(changes.acknowledge(of: 0) == [1: 9])
     }
 
+    @Test func aServerThatWentBackBeginsAgain() {
+        let changes = begun(at: [1: 9])
+        _ = changes.acknowledge(of: 0)
+        changes.hear(notice(1, 10, "a"))
+        #expect(changes.next() == .changes([announcement("a")]))
+        // A standby that lagged was promoted.
+        changes.begin(at: [1: 7])
+        changes.finish(isDone: true)
+        #expect(!changes.beat([1: 7], confirmation()))
+        #expect(changes.confirm() == nil && changes.acknowledge(of: 0).isEmpty)
+        #expect(changes.next() == .everything)
+        changes.finish(isDone: true)
+        #expect(changes.confirm() == confirmation() && changes.acknowledge(of: 0) == [1: 7])
+        changes.hear(notice(1, 8, "b"))
+        #expect(!changes.beat([1: 8], confirmation(1)))
+        #expect(changes.confirm() == nil && changes.acknowledge(of: 0).isEmpty)
+        #expect(changes.next() == .changes([announcement("b")]))
+        changes.finish(isDone: true)
+        #expect(changes.confirm() == confirmation(1) && changes.acknowledge(of: 0) == [1: 8])
+    }
+
     @Test func aProcessAcknowledgesNothingToItself() {
         let changes = begun(at: [0: 3, 1: 4])
         #expect(changes.acknowledge(of: 0) == [1: 4])

@@ -13,15 +13,29 @@ import Testing
             try await until { one.isFresh && two.isFresh && one.isCurrent }
             try await scene.withDatabase(one) { database async throws in
                 for number in 0..<20 {
+                    let readings = other.readings
                     try await database.announce("accounts", "\(number)")
-                    // On a very busy machine the lease may be over first.
-                    #expect(!two.isFresh || other.details.last == "\(number)")
+                    // On a very busy machine the lease may be over first, or a notification come so late that
+                    // everything is read again.
+                    #expect(!two.isFresh || other.details.last == "\(number)" || other.readings > readings)
                 }
+            }
+            await two.leave()
+        }
+    }
+
+    @Test func everyProcessHearsEveryChangeAndItsOwn() async throws {
+        try await MembershipScene.with { scene async throws in
+            let (one, two) = (try await scene.join(timing: .rareBeats), try await scene.join(timing: .rareBeats))
+            let (own, other) = (ChangeJournal(), ChangeJournal())
+            own.hear(one)
+            other.hear(two)
+            try await until { own.readings == 1 && other.readings == 1 }
+            try await scene.withDatabase(one) { database async throws in
+                for number in 0..<20 { try await database.announce("accounts", "\(number)") }
                 let all = (0..<20).map { "\($0)" }
-                try await until { other.details == all }
+                try await until { other.details == all && own.details == all }
                 #expect(other.topics == ["apps.accounts"] && other.readings == 1)
-                // The process hears itself too, and does not wait for it.
-                try await until { own.details == all }
             }
             await two.leave()
         }
@@ -29,10 +43,10 @@ import Testing
 
     @Test func changesOfTwoWritersArriveInTheOrderOfTheirCommits() async throws {
         try await MembershipScene.with { scene async throws in
-            let (one, two) = (try await scene.join(), try await scene.join())
+            let (one, two) = (try await scene.join(timing: .rareBeats), try await scene.join(timing: .rareBeats))
             let journal = ChangeJournal()
             journal.hear(two)
-            try await until { two.isFresh }
+            try await until { journal.readings == 1 }
             try await scene.withDatabase(one) { database async throws in
                 try await scene.withDatabase(two) { other async throws in
                     for number in 0..<10 {
@@ -47,10 +61,10 @@ import Testing
 
     @Test func aTransactionThatIsRolledBackAnnouncesNothing() async throws {
         try await MembershipScene.with { scene async throws in
-            let (one, two) = (try await scene.join(), try await scene.join())
+            let (one, two) = (try await scene.join(timing: .rareBeats), try await scene.join(timing: .rareBeats))
             let journal = ChangeJournal()
             journal.hear(two)
-            try await until { two.isFresh }
+            try await until { journal.readings == 1 }
             try await scene.withDatabase(one) { database async throws in
                 await expect(.invalidValue) {
                     try await database.write { connection in
@@ -69,10 +83,10 @@ import Testing
 
     @Test func concurrentChangesAreAllHeard() async throws {
         try await MembershipScene.with { scene async throws in
-            let (one, two) = (try await scene.join(), try await scene.join())
+            let (one, two) = (try await scene.join(timing: .rareBeats), try await scene.join(timing: .rareBeats))
             let journal = ChangeJournal()
             journal.hear(two)
-            try await until { two.isFresh }
+            try await until { journal.readings == 1 }
             try await scene.withDatabase(one) { database async throws in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<16 { group.addTask { try await database.announce("a", "\(number)") } }
@@ -87,21 +101,20 @@ import Testing
 
     @Test func aLostNotificationIsRepairedByTheBeat() async throws {
         try await MembershipScene.with { scene async throws in
-            let (one, two) = (try await scene.join(), try await scene.join())
+            let (one, two) = (try await scene.join(timing: .rareBeats), try await scene.join(timing: .rareBeats))
             let journal = ChangeJournal()
             journal.hear(two)
-            try await until { two.isFresh }
+            try await until { journal.readings == 1 }
             try await scene.withDatabase(one) { database async throws in
                 try await database.announce("a", "first")
                 try await until { journal.details == ["first"] }
-                #expect(journal.readings == 1)
                 try await scene.withProcesses { processes async throws in
                     let node = one.node
                     try await processes.write {
                         try $0.execute("UPDATE change_versions SET version = version + 1 WHERE node = $1", [node])
                     }
                 }
-                try await until { journal.readings == 2 }
+                try await until { journal.readings >= 2 }
                 try await database.announce("a", "second")
                 try await until { journal.details == ["first", "second"] }
             }
@@ -111,10 +124,10 @@ import Testing
 
     @Test func whatCannotBeAppliedIsReadAgain() async throws {
         try await MembershipScene.with { scene async throws in
-            let (one, two) = (try await scene.join(), try await scene.join())
+            let (one, two) = (try await scene.join(timing: .rareBeats), try await scene.join(timing: .rareBeats))
             let journal = ChangeJournal()
             journal.hear(two)
-            try await until { two.isFresh }
+            try await until { journal.readings == 1 }
             try await scene.withDatabase(one) { database async throws in
                 journal.fail(2)
                 try await database.announce("a", "x")
@@ -159,7 +172,7 @@ import Testing
                 await expect(.unavailable) { try two.check() }
                 scene.relay.mend()
                 try await until { two.isFresh && two.state.isHeld }
-                #expect(journal.readings == 2)
+                #expect(journal.readings >= 2)
             }
             await two.leave()
         }

@@ -292,6 +292,57 @@ import Testing
         }
     }
 
+    @Test func aVersionThatHadTheSchemasMeanwhileIsNoticed() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join(relayed: true)
+            let table = try ProcessTable(url: scene.url, schema: "\(scene.prefix)_apps")
+            let session = try PostgreSQLSession(table.address, SQLTextCache())
+            scene.relay.cut()
+            try await until { try session.owner(ofLock: table.storeKey) == nil }
+            // It may migrate the schemas, and ends.
+            let other = try await scene.start(version: "2")
+            #expect(other.isFirst)
+            await other.leave()
+            scene.relay.mend()
+            let loss = await one.whenLost()
+            #expect(loss?.code == .settingsDiffer && loss?.detail.contains("version 2") == true)
+            await one.leave()
+        }
+    }
+
+    @Test func aProcessWhoseFactsCannotBeReadKeepsOthersAway() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join()
+            let table = try ProcessTable(url: scene.url, schema: "\(scene.prefix)_apps")
+            try await scene.withProcesses { processes async throws in
+                try await processes.write { connection in
+                    _ = try connection.query(
+                        "SELECT pg_try_advisory_lock(CAST($1 AS INTEGER), CAST($2 AS INTEGER))",
+                        [table.nodeKey, Int64(5)])
+                    try connection.execute(
+                        """
+                        INSERT INTO store_processes (node, session, name, started_at, beat, hears, facts)
+                        VALUES (5, 'other', 'other', 0,
+                            CAST(1000 * EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT) + 60000, FALSE, '{}')
+                        """)
+                }
+                let error = await expect(.settingsDiffer) { try await scene.join() }
+                #expect(error?.detail.contains("number 5") == true, "\(error?.detail ?? "")")
+            }
+            await one.leave()
+        }
+    }
+
+    @Test func aBeatUnderWayDoesNotUndoALoss() throws {
+        let core = try MembershipCore(ProcessFacts(version: "1", name: "p", startedAt: 1), Membership.Timing())
+        core.setAnswered(.now)
+        #expect(core.isHeld)
+        core.lose(DatabaseError(.dataLost, "for the test"))
+        core.setAnswered(.now)
+        core.confirm(HeardChanges.Confirmation(asked: .now, isCertain: true))
+        #expect(!core.isHeld && !core.isFresh && !core.isCurrent)
+    }
+
     @Test func aProcessThatGivesUpIsLost() async throws {
         try await MembershipScene.with { scene async throws in
             let one = try await scene.join()

@@ -1,4 +1,6 @@
 import Database
+import Foundation
+import StoreWire
 import TestSupport
 import Testing
 
@@ -45,6 +47,30 @@ import Testing
             let other = try await StoreDatabases.open(
                 location, sharing: facts { $0.storefront = "https://other" }, connections: 1, logger: .silent)
             await other.close()
+        }
+    }
+
+    @Test func aServerWithoutTheLastTransactionIsNotUsed() async throws {
+        try await Backend.postgresql.withServerDatabase { url, prefix in
+            guard let url, var components = URLComponents(string: url) else { return }
+            let relay = try Relay(to: UInt16(components.port ?? 5432))
+            defer { relay.close() }
+            components.port = Int(relay.port)
+            let store = try await StoreDatabases.open(
+                .postgresql(url: components.string ?? "", schemaPrefix: prefix), sharing: facts(), connections: 1,
+                logger: .silent)
+            try await store.sandbox.write { connection in
+                _ = try HistoryEnds.move(to: TransactionID(rawValue: 5), of: AccountID("account"), connection)
+            }
+            relay.cut()
+            let server = try await Database.open(
+                .postgresql(url: url, schema: "\(prefix)_sandbox", connections: 1),
+                migrations: StoreSchema.migrations, logger: .silent)
+            try await server.write { try $0.execute("UPDATE history_ends SET number = number - 1") }
+            await server.close()
+            relay.mend()
+            #expect(await store.whenLost()?.error.code == .dataLost)
+            await store.close()
         }
     }
 

@@ -82,6 +82,7 @@ final class PostgreSQLWorker {
             let completion = try job.run(on: connection)
             let version = try announce(connection.announcements, session)
             try commit(session)
+            membership?.keep(connection.commitWitness, version, in: address)
             guard let version, let membership, connection.isAwaited else { return completion }
             return { membership.whenApplied(version, completion) }
         } catch {

@@ -41,6 +41,9 @@ struct HeardChanges {
     mutating func begin(at versions: [Int: Int64]) {
         heard = versions
         expected = versions
+        // The server may have gone back to lower versions, as a standby does that lagged when it was promoted.
+        applied = [:]
+        if underWay != nil { underWay = [:] }
         acknowledged = [:]
         beats = []
         miss()

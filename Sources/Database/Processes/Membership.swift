@@ -58,9 +58,9 @@ public final class Membership: Fence {
     ///   - facts: What the others are told of this process; the node number is filled in.
     ///   - node: The node number; nil for one that no process has, preferably the one that was free for longest.
     /// - Throws: ``DatabaseError``: `inUse` when a process has the schemas for itself or the node number, or when 64
-    ///   processes run; `clockDiffers`; `isStandby`; `olderSchema` and `newerSchema` when processes of another version
-    ///   run; `invalidLocation` for SQLite and for a connection pooler that gives each transaction another session;
-    ///   `unavailable` when the server cannot be reached.
+    ///   processes run; `clockDiffers`; `isStandby`; `olderSchema`, `newerSchema` and `settingsDiffer` when processes
+    ///   of another version run; `invalidLocation` for SQLite and for a connection pooler that gives each transaction
+    ///   another session; `unavailable` when the server cannot be reached.
     public convenience init(
         of location: DatabaseLocation, name: String, facts: ProcessFacts, node: Int?, logger: Logger
     ) async throws {
@@ -150,6 +150,15 @@ public final class Membership: Fence {
     /// Calls `completion` when all live processes have applied this node's changes up to a version, or can no longer
     /// use what they keep.
     func whenApplied(_ version: Int64, _ completion: @escaping Job.Completion) { core.wait(for: version, completion) }
+
+    /// Keeps a commit that PostgreSQL has confirmed, to look for it after an interruption.
+    ///
+    /// - Parameters:
+    ///   - witness: A query of the schema that has a row as long as the server has the commit; nil for none.
+    ///   - version: The version that the commit has announced; nil for none.
+    func keep(_ witness: CommitWitness?, _ version: Int64?, in address: PostgreSQLAddress) {
+        if witness != nil || version != nil { core.keep(witness, version, in: address) }
+    }
 
     /// Tells the other processes, with the next beat, that a page or a stream may show something new. The words need
     /// not arrive.

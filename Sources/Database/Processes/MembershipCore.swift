@@ -46,6 +46,7 @@ final class MembershipCore: Sendable {
     let losses: AsyncStream<DatabaseError>
     private let lost: AsyncStream<DatabaseError>.Continuation
     private let state: Mutex<State>
+    private let commits = Mutex(ConfirmedCommits())
     /// The beginning of the times below, which count nanoseconds; the least number stands for none.
     private let origin: ContinuousClock.Instant
     /// The time of the last beat that PostgreSQL has answered.
@@ -82,14 +83,24 @@ final class MembershipCore: Sendable {
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
-    /// Records that PostgreSQL has answered a beat.
-    func setAnswered(_ asked: ContinuousClock.Instant) { answered.store(count(asked), ordering: .releasing) }
+    /// Records that PostgreSQL has answered a beat. Has no effect after a loss.
+    func setAnswered(_ asked: ContinuousClock.Instant) {
+        let time = count(asked)
+        // Under the lock, so that no beat under way follows a loss.
+        state.withLock { state in
+            guard state.lost == nil else { return }
+            answered.store(time, ordering: .releasing)
+        }
+    }
 
-    /// Records that all changes before a beat are applied.
+    /// Records that all changes before a beat are applied. Has no effect after a loss.
     func confirm(_ confirmation: HeardChanges.Confirmation) {
         let time = count(confirmation.asked)
-        confirmed.store(time, ordering: .releasing)
-        if confirmation.isCertain { fresh.store(time, ordering: .releasing) }
+        state.withLock { state in
+            guard state.lost == nil else { return }
+            confirmed.store(time, ordering: .releasing)
+            if confirmation.isCertain { fresh.store(time, ordering: .releasing) }
+        }
     }
 
     /// Records that the locks are not certain, and that the process does not hear.
@@ -142,8 +153,8 @@ final class MembershipCore: Sendable {
         state.withLock { state in
             if state.lost == nil { state.lost = error }
             state.isStopped = true
+            forgetTimes()
         }
-        forgetTimes()
         lost.yield(error)
         waker.wake()
     }
@@ -205,6 +216,13 @@ final class MembershipCore: Sendable {
             defer { state.outcome = nil }
             return state.outcome
         }
+    }
+
+    /// The newest commits that PostgreSQL has confirmed to this process.
+    var confirmedCommits: ConfirmedCommits { commits.withLock { $0 } }
+
+    func keep(_ witness: CommitWitness?, _ version: Int64?, in address: PostgreSQLAddress) {
+        commits.withLock { $0.add(witness, version, in: address) }
     }
 
     // MARK: Writers that wait

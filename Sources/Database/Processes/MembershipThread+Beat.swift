@@ -11,26 +11,31 @@ extension MembershipThread {
     // MARK: Beats
 
     /// Shows the others that the process lives, and learns what they have changed.
-    func beat(_ session: PostgreSQLSession) throws {
+    ///
+    /// - Returns: What the processes tell of themselves that have lived in the last seconds, by node number.
+    @discardableResult func beat(_ session: PostgreSQLSession) throws -> [Int: String] {
         let hints = core.takeHints()
         if !hints.isEmpty { try table.hint(hints, by: node, session) }
         let (timing, canHear, text) = (core.timing, core.apply != nil, try factsText())
         let (asked, before) = (timing.now(), timing.machine())
         let beat = try table.beat(node: node, session: id, facts: text, hears: canHear, session)
         let (answered, after) = (timing.now(), timing.machine())
-        guard let time = beat.time else { return core.lose(Self.dataLost) }
+        guard let time = beat.time else {
+            core.lose(Self.dataLost)
+            return [:]
+        }
         lastBeat = time
         let limit = time - Int64(timing.held / .milliseconds(1))
-        core.setOthers(
-            beat.others.sorted { $0.key < $1.key }.filter { $0.value.beat > limit }
-                .compactMap { Self.facts($0.value.facts) })
+        let others = beat.others.filter { $0.value.beat > limit }.mapValues { $0.facts }
+        core.setOthers(others.sorted { $0.key < $1.key }.compactMap { Self.facts($0.value) })
         let isClockRight = watchClock(Self.clock(time, before, after))
         if isClockRight { core.setAnswered(asked) }
-        guard canHear else { return }
+        guard canHear else { return others }
         defer { lastHearing = asked }
         guard hears else {
             hears = true
-            return changes.begin(at: beat.versions)
+            changes.begin(at: beat.versions)
+            return others
         }
         // A writer waits for this process if it sees a beat that is no older than the lease. Between its snapshot and
         // its commit, this beat was invisible to others, so the one before must have been young enough until then.
@@ -39,6 +44,7 @@ extension MembershipThread {
             logger.warning("a notification of another process was lost; everything that is kept is read again")
         }
         if isClockRight { confirm() }
+        return others
     }
 
     private func confirm() {

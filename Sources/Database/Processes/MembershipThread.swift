@@ -81,6 +81,8 @@ final class MembershipThread {
             session = again
             logger.notice("the node number is held again", metadata: ["node": "\(node)"])
         }
+        // No transaction may begin once another process can have the number.
+        core.forgetTimes()
         try? table.leave(node: node, session: id, session)
     }
 
@@ -94,6 +96,8 @@ final class MembershipThread {
         let history = SchemaHistory(migrations: ProcessesSchema.migrations, logger: logger)
         if isAlone {
             try PostgreSQLEngine.prepareSchema(table.address, SQLTextCache(), history)
+            // Before the caller migrates the other schemas, so that no process of an older version comes back to them.
+            try table.setProgramVersion(core.facts.version, session)
         } else {
             try PostgreSQLEngine.checkSchema(table.address, SQLTextCache(), history)
             try show(session, isStarting: false)
@@ -102,9 +106,17 @@ final class MembershipThread {
         core.setNode(node)
         let process = ProcessTable.Process(node: node, session: id, beat: 0, facts: try factsText())
         try table.register(process, name: name, startedAt: core.facts.startedAt, session)
+        // Of two processes that join at the same moment, at least one sees the other at its second beat.
         try beat(session)
+        let others = try beat(session)
         // Among those that lived in the last seconds, only those that live now count for the caller.
         let held = try table.heldNodes(session)
+        if let other = others.first(where: { held.contains($0.key) && Self.facts($0.value) == nil }) {
+            try? table.leave(node: node, session: id, session)
+            throw DatabaseError(
+                .settingsDiffer,
+                "the process with the node number \(other.key) is of another version; stop it, or start its version")
+        }
         core.setOthers(core.others.filter { held.contains($0.node) })
         return session
     }
@@ -327,13 +339,15 @@ final class MembershipThread {
 
     /// The reason why the process cannot go on after an interruption; nil when it can.
     private func loss(_ session: PostgreSQLSession) throws -> DatabaseError? {
-        let processes: [ProcessTable.Process]
         do {
-            processes = try table.processes(session)
+            return try loss(among: table.processes(session), session)
         } catch let error as DatabaseError where error.code == .invalidSQL {
             // The tables are gone, as after a restore.
             return Self.dataLost
         }
+    }
+
+    private func loss(among processes: [ProcessTable.Process], _ session: PostgreSQLSession) throws -> DatabaseError? {
         guard let own = processes.first(where: { $0.node == node }) else { return Self.dataLost }
         guard own.session == id else {
             return DatabaseError(
@@ -341,12 +355,15 @@ final class MembershipThread {
         }
         guard own.beat >= lastBeat else { return Self.dataLost }
         let version = core.facts.version
-        let others = processes.filter { $0.node != node && $0.beat > lastBeat }.compactMap { Self.facts($0.facts) }
-        guard let other = others.first(where: { $0.version != version }) else { return nil }
-        return DatabaseError(
-            .settingsDiffer,
-            "a process of version \(other.version) began to use the database while this one, of version \(version), "
-                + "was without connection")
+        if let used = try table.programVersion(session), used != version { return otherVersion(used) }
+        for other in processes where other.node != node && other.beat > lastBeat {
+            let used = Self.facts(other.facts)?.version
+            guard used == version else { return otherVersion(used) }
+        }
+        // A beat shows a loss only if one was lost too, and there are four in a second.
+        let isKept = try core.confirmedCommits.areKept(
+            by: table, node: node, patience: core.timing.patience, session)
+        return isKept ? nil : Self.dataLost
     }
 
     // MARK: Errors
@@ -358,6 +375,13 @@ final class MembershipThread {
         .dataLost,
         "the PostgreSQL server lacks changes that were confirmed, as a standby that lagged when it was promoted; stop "
             + "all processes, and bring back the former primary or restore a backup")
+
+    private func otherVersion(_ version: String?) -> DatabaseError {
+        DatabaseError(
+            .settingsDiffer,
+            "a process of \(version.map { "version \($0)" } ?? "another version") began to use the database while "
+                + "this one, of version \(core.facts.version), was without connection")
+    }
 
     private func storeInUse(_ owner: LockOwner?) -> DatabaseError {
         DatabaseError(

@@ -62,6 +62,11 @@ struct ProcessTable: Sendable {
             """)
     }
 
+    /// The last version that a node has announced; 0 for none.
+    func changeVersion(of node: Int, _ session: PostgreSQLSession) throws -> Int64 {
+        try session.query("SELECT version FROM change_versions WHERE node = $1", [node]).first?.int64(0) ?? 0
+    }
+
     /// The last version of a node that all processes have applied which may still use what they keep; nil when there
     /// are none.
     ///
@@ -104,6 +109,20 @@ struct ProcessTable: Sendable {
             ON CONFLICT (node) DO UPDATE SET session = excluded.session, name = excluded.name,
                 started_at = excluded.started_at, beat = 0, hears = FALSE, facts = excluded.facts
             """, [process.node, process.session, name, startedAt, process.facts])
+    }
+
+    /// The version of the program that last had the schemas alone; nil for none.
+    func programVersion(_ session: PostgreSQLSession) throws -> String? {
+        try session.query("SELECT version FROM store_version WHERE id = 1", []).first?.string(0)
+    }
+
+    /// Records the version of the program that has the schemas alone.
+    func setProgramVersion(_ version: String, _ session: PostgreSQLSession) throws {
+        _ = try session.execute(
+            """
+            INSERT INTO store_version (id, version) VALUES (1, $1)
+            ON CONFLICT (id) DO UPDATE SET version = excluded.version
+            """, [version])
     }
 
     /// Records that a process has ended in order, so that nobody waits for it, and releases its locks.

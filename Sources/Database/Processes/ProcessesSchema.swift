@@ -23,6 +23,12 @@ enum ProcessesSchema {
                     started_at BIGINT NOT NULL, beat BIGINT NOT NULL, hears BOOLEAN NOT NULL, facts TEXT NOT NULL
                 ) WITH (fillfactor = 20)
                 """,
-            ])
+            ]),
+        Migration(
+            2, "version of the program",
+            [
+                // The version of the program that last had the schemas alone, so that it could migrate them. One row.
+                "CREATE TABLE store_version (id BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL)"
+            ]),
     ]
 }

@@ -92,12 +92,12 @@ extension Store {
         let new = ItemPurchase(
             ids.next(), item, price, request, by: account, reference: reference, at: clock.milliseconds)
         let collection = item.place?.collection
-        let catalog = catalog.value
+        let (catalog, environment) = (catalog.value, environment)
         // Nil when another request has settled it; without a purchase when the account came to own the item meanwhile.
         let settled: (isBought: Bool, parts: [ItemPurchase])? = try await database.write { [account] connection in
             guard try ItemRequest.settle(key, as: .approved, connection) else { return nil }
             guard try Self.owned(item.number, collection, by: account, connection) == nil else { return (false, []) }
-            try ItemPurchases.insert(new, connection)
+            try ItemPurchases.insert(new, in: environment, connection)
             guard item.kind.isCollection else { return (true, []) }
             return (true, try Self.giveBackParts(of: new, boughtSince: began, catalog, connection))
         }

@@ -86,9 +86,9 @@ extension Store {
         by account: Account
     ) async throws -> (purchase: ItemPurchase, parts: [ItemPurchase]) {
         let (collection, catalog) = (item.place?.collection, catalog.value)
-        return try await database.write { connection in
+        return try await database.write { [environment] connection in
             if let known = try Self.knownPurchase(request, account, collection, connection) { return (known, []) }
-            try ItemPurchases.insert(new, connection)
+            try ItemPurchases.insert(new, in: environment, connection)
             guard item.kind.isCollection else { return (new, []) }
             return (new, try Self.giveBackParts(of: new, boughtSince: began, catalog, connection))
         }

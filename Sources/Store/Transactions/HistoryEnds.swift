@@ -22,7 +22,12 @@ enum HistoryEnds {
             RETURNING number
             """, [accountID.rawValue, number.rawValue])
         guard let row else { throw StoreError(.internalError, "The end of a history is not in the database.") }
-        return try row.int64(0)
+        let end = try row.int64(0)
+        // The end never goes back, so it shows that the server has this transaction.
+        connection.witness(
+            "SELECT 1 FROM history_ends WHERE account_id = $1 AND number >= $2",
+            [.text(accountID.rawValue), .integer(end)])
+        return end
     }
 }
 
