@@ -109,7 +109,7 @@ public final class Store: Sendable {
         let payments = try await SandboxPaymentProcessor.open(database) {
             changes.record(ChangeTopic(.faults, environment))
         }
-        let rateLimits = try await APIRateLimits.open(database)
+        let rateLimits = try await APIRateLimits.open(database, isShared: databases.membership != nil)
         let faults = try await Faults.open(database, now: { clock.milliseconds }) {
             changes.record(ChangeTopic(.faults, environment))
         }

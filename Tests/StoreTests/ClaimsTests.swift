@@ -51,6 +51,20 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aProcessDoesNotWaitForever(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let (first, second) = (Self.claims(test), Self.claims(test))
+            #expect(try await first.take("feed", seconds: 15))
+            #expect(
+                try await refusal {
+                    try await second.wait(for: "feed", seconds: 15, upTo: .zero)
+                    return true
+                } == .unavailable)
+            await first.release("feed")
+            try await second.wait(for: "feed", seconds: 15, upTo: .zero)
+        }
+    }
+
     @Test(arguments: Backend.available) func aKeptClaimIsReleasedWithItsTask(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let (first, second) = (Self.claims(test), Self.claims(test))

@@ -84,6 +84,29 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aClaimOfWhatHasChangedFails(_ backend: Backend) async throws {
+        try await backend.withOutbox { box async throws in
+            let (first, store) = (try await Self.outbox(box.test), box.test.store)
+            try await box.test.buy("credits5", by: box.test.account())
+            let (date, now) = (store.clock.milliseconds, store.clock.realMilliseconds)
+            let found = try await store.database.read {
+                try Notifications.due(
+                    of: TestStore.bundleID, at: date, besides: [], unclaimedAt: now, limit: 8, $0)
+            }
+            let due = try #require(found.first)
+            let claim = NotificationClaim(holder: "another", start: now, end: now + NotificationOutbox.claimedFor)
+            func take() async throws -> Bool {
+                try await store.database.write { try Notifications.claim(due, at: date, for: claim, $0) }
+            }
+            let sent = try #require(try await Self.due(first).first)
+            #expect(try await !take())
+            // Since then it has a payload.
+            try await first.release(sent)
+            #expect(try await !take())
+            #expect(try await Self.due(first) == [sent])
+        }
+    }
+
     @Test(arguments: Backend.available) func aResendDuringAnAttemptIsSentAfterIt(_ backend: Backend) async throws {
         try await backend.withOutbox { box async throws in
             let (first, second) = (try await Self.outbox(box.test), try await Self.outbox(box.test))

@@ -1,3 +1,4 @@
+import Database
 import Foundation
 import StoreWire
 import TestSupport
@@ -45,7 +46,6 @@ import Testing
             for _ in 0..<3 {
                 #expect(try await test.store.rateLimits.take(.extendAll, of: Self.app, at: 0) == nil)
             }
-            #expect(try await test.count("rate_windows") == 0)
             #expect(try await test.store.setRateLimits([.order: 1, .history: 2], of: Self.app).count == 2)
             #expect(
                 try await test.store.setRateLimits([.order: 5], of: Self.app) == [.order: 5, .history: 2])
@@ -66,10 +66,10 @@ import Testing
                 #expect(try await refusal { try await test.store.setRateLimits(wrong, of: app) } == code)
             }
             let again = try await TestStore.open(database, apps: apps, clock: clock).store
-            // A restart goes on counting, and a new number begins anew.
-            #expect(try await again.rateLimits.take(.history, of: Self.app, at: 0) == 3_600)
-            _ = try await again.setRateLimits([.history: 2], of: Self.app)
-            #expect(try await again.rateLimits.take(.history, of: Self.app, at: 0) == nil)
+            // A new number begins anew. A store of one process writes nothing when it counts.
+            _ = try await test.store.setRateLimits([.history: 2], of: Self.app)
+            #expect(try await limits.take(.history, of: Self.app, at: 0) == nil)
+            #expect(try await test.count("rate_windows") == 0)
             #expect(again.rateLimitsOfApps == [Self.app: [.order: 5, .history: 2], "com.example.other": [.order: 7]])
             try await again.removeRateLimits(of: Self.app)
             #expect(again.rateLimitsOfApps == ["com.example.other": [.order: 7]])
@@ -84,7 +84,7 @@ import Testing
 
     @Test(arguments: Backend.available) func twoProcessesCountTogether(_ backend: Backend) async throws {
         try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
-            let processes = [try await APIRateLimits.open(database), try await APIRateLimits.open(database)]
+            let processes = try await Self.processes(database)
             try await processes[0].set([.history: 30], of: Self.app)
             #expect(try await processes[1].take(.history, of: Self.app, at: 0) == nil)
             try await processes[1].reload()
@@ -97,11 +97,59 @@ import Testing
                 return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
             #expect(refused == 10)
+            // A process that starts again goes on counting.
+            #expect(
+                try await APIRateLimits.open(database, isShared: true).take(.history, of: Self.app, at: 0) == 3_600)
+            #expect(try await processes[0].take(.history, of: Self.app, at: 0) == 3_600)
+            try await processes[1].set([.history: 1], of: Self.app)
+            try await processes[0].reload()
+            #expect(try await processes[0].take(.history, of: Self.app, at: 1) == nil)
+            #expect(try await processes[1].take(.history, of: Self.app, at: 1) == 3_601)
             try await processes[1].remove(of: Self.app)
-            // It has not heard of it, and counts from the beginning.
-            #expect(try await processes[0].take(.history, of: Self.app, at: 0) == nil)
             try await processes[0].reload()
             #expect(processes[0].all.isEmpty)
         }
+    }
+
+    @Test(arguments: Backend.available) func aProcessReservesABlock(_ backend: Backend) async throws {
+        try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
+            let processes = try await Self.processes(database)
+            try await processes[0].set([.history: 300], of: Self.app)
+            try await processes[1].reload()
+            func reserved() async throws -> Int? {
+                try await database.read { try $0.queryOne("SELECT requests FROM rate_windows")?.int(0) }
+            }
+            for count in 1...4 {
+                #expect(try await processes[0].take(.history, of: Self.app, at: 0) == nil)
+                #expect(try await reserved() == (count < 4 ? 3 : 6))
+            }
+            // What it has reserved stays while its hour does.
+            try await processes[0].reload()
+            #expect(try await processes[0].take(.history, of: Self.app, at: 0) == nil)
+            #expect(try await reserved() == 6)
+            #expect(try await processes[1].take(.history, of: Self.app, at: 0) == nil)
+            #expect(try await reserved() == 9)
+        }
+    }
+
+    @Test(arguments: Backend.available) func theClocksOfTwoMachinesDiffer(_ backend: Backend) async throws {
+        try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
+            let processes = try await Self.processes(database)
+            try await processes[0].set([.history: 2], of: Self.app)
+            try await processes[1].reload()
+            #expect(try await processes[0].take(.history, of: Self.app, at: 1_004) == nil)
+            #expect(try await processes[1].take(.history, of: Self.app, at: 1_000) == nil)
+            #expect(try await processes[0].take(.history, of: Self.app, at: 1_004) == 4_604)
+            #expect(try await processes[1].take(.history, of: Self.app, at: 1_000) == 4_604)
+            #expect(try await processes[1].take(.history, of: Self.app, at: 999.9) == nil)
+        }
+    }
+
+    /// Two processes over one database.
+    private static func processes(_ database: Database) async throws -> [APIRateLimits] {
+        [
+            try await APIRateLimits.open(database, isShared: true),
+            try await APIRateLimits.open(database, isShared: true),
+        ]
     }
 }

@@ -213,6 +213,36 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
+    func aManagedAppInAFileOfAnotherProcessStaysAsItIs(_ backend: Backend) async throws {
+        try await backend.withTestDatabases { database, apps async throws in
+            let files = try Catalog(
+                apps: [
+                    CatalogApp(
+                        bundleID: Self.managedApp, name: "File", products: [], groups: [], settings: .usual,
+                        unknown: [:])
+                ])
+            let here = try await ManagedScene.open(database, apps: apps)
+            let there = try await ManagedScene.open(database, apps: apps, files: files)
+            try await here.register()
+            try await there.managed.reload(Self.managedApp)
+            #expect(there.catalogs.doublyDescribed == [Self.managedApp])
+            #expect(there.catalogs.all.value.app(Self.managedApp) == files.app(Self.managedApp))
+            // Other apps follow.
+            let other: BundleID = "com.example.other"
+            _ = try await here.managed.register(other, name: "Other", sellsInAppPurchases: true, by: "anna")
+            for bundleID in [other, nil] {
+                try await there.managed.reload(bundleID)
+                #expect(there.catalogs.all.value.app(other)?.name == "Other")
+            }
+            // The file cannot be replaced by one that describes the app, but by one that does not.
+            #expect(throws: CatalogError.self) { try there.catalogs.replaceFiles(with: files) }
+            try there.catalogs.replaceFiles(with: .empty)
+            #expect(there.catalogs.doublyDescribed.isEmpty)
+            #expect(there.catalogs.all.value.app(Self.managedApp)?.name == "Managed")
+        }
+    }
+
+    @Test(arguments: Backend.available)
     func aGroupStaysForTheProductOfAnotherProcess(_ backend: Backend) async throws {
         try await backend.withTestDatabases { database, apps async throws in
             let here = try await ManagedScene.open(database, apps: apps)
@@ -246,12 +276,16 @@ import Testing
             let reviews = try await Reviews.open(databases, items: test.items, isShared: true) { _ in 0 }
             let (sandbox, production) = (there.sandbox.store, there.production.store)
             let readings = Mutex(0)
+            let isFailing = Mutex(false)
             let changes = Changes()
             let news = StoreNews(
                 sandbox: sandbox, production: production, apps: production.apps,
                 keys: try await APIKeys.open(databases), partners: Partners(databases, cost: Self.cost),
                 managed: there.managed, reviews: reviews, content: nil,
-                authority: { readings.withLock { $0 += 1 } }, changes: changes)
+                authority: {
+                    readings.withLock { $0 += 1 }
+                    if isFailing.withLock({ $0 }) { throw CancellationError() }
+                }, changes: changes)
             func hear(_ topic: String, _ detail: String = "") async throws {
                 try await news.apply([Announcement(topic: topic, detail: detail)])
             }
@@ -298,6 +332,12 @@ import Testing
             try await news.apply(nil)
             #expect(sandbox.rateLimitsOfApps == [Self.managedApp: [.order: 1]])
             #expect(readings.withLock { $0 } == 3)
+
+            // A part that cannot be read keeps no other part from it.
+            isFailing.withLock { $0 = true }
+            try await here.production.store.removeRateLimits(of: Self.managedApp)
+            await #expect(throws: CancellationError.self) { try await news.apply(nil) }
+            #expect(sandbox.rateLimitsOfApps.isEmpty)
         }
     }
 }

@@ -5,8 +5,10 @@ extension MembershipThread {
     private static let clockTolerance: Int64 = 2_000
     /// The beats in a row with a wrong clock after which transactions fail.
     private static let mostWrongClocks = 3
-    /// The pause after changes could not be applied.
+    /// The pause after changes could not be applied. It doubles with each further failure.
     private static let failurePause = Duration.milliseconds(100)
+    /// The most times that the pause doubles.
+    private static let mostDoublings = 4
 
     // MARK: Beats
 
@@ -142,7 +144,13 @@ extension MembershipThread {
     func apply(_ session: PostgreSQLSession) throws {
         if let isDone = core.takeOutcome() {
             changes.finish(isDone: isDone)
-            if !isDone { notBefore = .now + Self.failurePause }
+            if isDone {
+                if failures > 0 { logger.notice("changes of other processes are applied again") }
+                failures = 0
+            } else {
+                notBefore = .now + Self.failurePause * (1 << min(failures, Self.mostDoublings))
+                failures += 1
+            }
             if wrongClocks < Self.mostWrongClocks { confirm() }
         }
         guard hears else { return }
@@ -150,12 +158,15 @@ extension MembershipThread {
         if !versions.isEmpty { try table.acknowledge(versions, by: node, session) }
         guard let apply = core.apply, ContinuousClock.now >= notBefore, let work = changes.next() else { return }
         // In a task of its own, so that the beats go on.
-        Task { [core, logger] in
+        Task { [core, logger, failures] in
             do {
                 try await apply(work)
                 core.finish(isDone: true)
             } catch {
-                logger.error("changes of other processes could not be applied", metadata: ["reason": "\(error)"])
+                // An error once until they are applied again.
+                logger.log(
+                    level: failures == 0 ? .error : .debug, "changes of other processes could not be applied",
+                    metadata: ["reason": "\(error)"])
                 core.finish(isDone: false)
             }
         }

@@ -48,6 +48,8 @@ final class MembershipThread {
     var wrongClocks = 0
     /// The time before which changes are not applied again, after a failure.
     var notBefore = ContinuousClock.now
+    /// The times in a row that changes could not be applied.
+    var failures = 0
     /// The facts that were told last, and their text.
     var facts: (value: ProcessFacts, text: String)?
 

@@ -50,10 +50,9 @@ public struct Catalog: Sendable, Equatable {
         return catalog
     }
 
-    /// The catalog with more apps. Apps and products of this catalog keep their numbers.
-    ///
-    /// - Throws: ``CatalogError/Code/duplicateApp`` when this catalog has one of the apps already.
-    func joined(with others: [CatalogApp]) throws(CatalogError) -> Catalog {
+    /// The catalog with more apps. Apps that this catalog has already stay as they are. Apps and products of this
+    /// catalog keep their numbers.
+    func joined(with others: [CatalogApp]) -> Catalog {
         guard !others.isEmpty else { return self }
         var joined = byBundleID
         var taken = Set(items.map(\.number))
@@ -62,7 +61,7 @@ public struct Catalog: Sendable, Equatable {
             if let number = CatalogItemID.number(app.settings.applicationInternalID) { taken.insert(number) }
         }
         for var app in others.sorted(by: { $0.bundleID < $1.bundleID }) {
-            guard joined[app.bundleID] == nil else { throw Self.duplicate(app.bundleID) }
+            guard joined[app.bundleID] == nil else { continue }
             Self.makeUnique(&app, nil, &taken)
             joined[app.bundleID] = app
         }

@@ -185,7 +185,7 @@ extension ContentLibrary {
                 )
                 .max()
             }
-            await tell()
+            try? await tell()
             let inspected: Result<CheckedPackage, ContentInspection.Findings>
             do {
                 inspected = try await ContentInspection.inspect(file.url, for: upload.product, above: above)
@@ -199,7 +199,7 @@ extension ContentLibrary {
                     try ContentUpload.setCheck(uploadID, since: nil, connection)
                     try connection.announce("content", isAwaited: false)
                 }
-                await tell()
+                try? await tell()
                 throw error
             }
         }
@@ -250,7 +250,7 @@ extension ContentLibrary {
             try connection.announce("content", isAwaited: false)
         }
         staging.remove(upload.uploadID)
-        await tell()
+        try? await tell()
         return .refused(findings)
     }
 

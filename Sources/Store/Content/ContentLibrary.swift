@@ -27,7 +27,7 @@ public final class ContentLibrary: Sendable {
     /// The key that signs the addresses of downloads.
     let addressKey: SymmetricKey
     private let shelf: Mutex<(shelf: Shelf, readAt: ContinuousClock.Instant)>
-    private let listener = Mutex<(@Sendable () async -> Void)?>(nil)
+    private let listener = Mutex<(@Sendable () async throws -> Void)?>(nil)
     /// The storage of the packages.
     public let blobs: any BlobStore
     /// The claims of the processes that share the database and the storage; nil for a store of one process. Of several
@@ -115,16 +115,18 @@ public final class ContentLibrary: Sendable {
 
     /// Sets the function that is called after each change of hosting or of a version's state, and when the check of a
     /// package begins or ends. It replaces an earlier listener.
-    func listen(_ listener: @escaping @Sendable () async -> Void) { self.listener.withLock { $0 = listener } }
+    func listen(_ listener: @escaping @Sendable () async throws -> Void) { self.listener.withLock { $0 = listener } }
 
     /// Reads the versions that can be downloaded after a change, here or at another process, and calls the listener.
+    /// - Throws: ``DatabaseError``; the errors of the listener.
     func refresh() async throws {
         try await readShelf()
-        await tell()
+        try await tell()
     }
 
     /// Calls the listener.
-    func tell() async { await listener.withLock { $0 }?() }
+    /// - Throws: the errors of the listener.
+    func tell() async throws { try await listener.withLock { $0 }?() }
 
     /// Reads the versions that can be downloaded.
     @discardableResult

@@ -57,7 +57,8 @@ public final class ManagedCatalog: Sendable {
     ) async throws -> ManagedCatalog {
         let catalog = ManagedCatalog(databases.apps, production, content, registry, catalogs, files, didRegister)
         try await catalog.load()
-        content?.listen { [weak catalog] in try? await catalog?.contentDidChange() }
+        try catalogs.check(catalogs.files, in: files)
+        content?.listen { [weak catalog] in try await catalog?.contentDidChange() }
         return catalog
     }
 
@@ -66,23 +67,23 @@ public final class ManagedCatalog: Sendable {
             let apps = try ManagedRows.bundleIDs(connection).compactMap { try Self.whole($0, connection) }
             return (apps, try ManagedRows.checklist(connection))
         }
-        try state.withLock { state in
+        state.withLock { state in
             state.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
             state.checklist = checklist
-            try publish(state)
+            publish(state)
         }
     }
 
     /// Reads again what another process may have changed.
     /// - Parameter bundleID: the app; nil for all apps and the checklist.
-    /// - Throws: ``CatalogError`` when a file describes the app; ``DatabaseError``.
+    /// - Throws: ``DatabaseError``.
     func reload(_ bundleID: BundleID?) async throws {
         guard let bundleID else { return try await loads.run { [self] in try await load() } }
         try await loads.run { [self] in
             let app = try await database.read { try Self.whole(bundleID, $0) }
-            try state.withLock { state in
+            state.withLock { state in
                 state.apps[bundleID] = app
-                try publish(state)
+                publish(state)
             }
         }
     }
@@ -94,9 +95,9 @@ public final class ManagedCatalog: Sendable {
     }
 
     /// Gives the stores the catalogs with the managed apps.
-    private func publish(_ state: State) throws {
-        try catalogs.replaceManaged(
-            with: ManagedShelf(apps: state.apps, isClosed: state.checklist.contains(where: \.isMissing)), files: files)
+    private func publish(_ state: State) {
+        catalogs.replaceManaged(
+            with: ManagedShelf(apps: state.apps, isClosed: state.checklist.contains(where: \.isMissing)))
     }
 
     // MARK: Reading
@@ -348,7 +349,7 @@ public final class ManagedCatalog: Sendable {
             new.products = try app(bundleID).products
             new.products.removeAll { product in productIDs.contains { $0 == product.productID } }
             new.products = (new.products + read).sorted { $0.place < $1.place }
-            try take(new)
+            take(new)
             return new
         }
     }
@@ -357,18 +358,18 @@ public final class ManagedCatalog: Sendable {
     private func refreshChecklist() async throws -> [ManagedChecklistItem] {
         try await loads.run { [self] in
             let checklist = try await database.read { try ManagedRows.checklist($0) }
-            try state.withLock { state in
+            state.withLock { state in
                 state.checklist = checklist
-                try publish(state)
+                publish(state)
             }
             return checklist
         }
     }
 
-    private func take(_ app: ManagedApp) throws {
-        try state.withLock { state in
+    private func take(_ app: ManagedApp) {
+        state.withLock { state in
             state.apps[app.bundleID] = app
-            try publish(state)
+            publish(state)
         }
     }
 
@@ -385,7 +386,7 @@ public final class ManagedCatalog: Sendable {
                         $0.product.productID == changed.products[index].productID
                     }
                 }
-                if changed != app { try take(changed) }
+                if changed != app { take(changed) }
             }
         }
     }

@@ -48,29 +48,35 @@ public final class StoreCatalogs: Sendable {
     /// Replaces the catalog of the files.
     /// - Throws: ``CatalogError`` when a file describes a managed app. The catalogs are then unchanged.
     public func replaceFiles(with new: Catalog, in list: [CatalogFile] = []) throws(CatalogError) {
-        try replace(list) { $0.files = new }
-    }
-
-    /// Replaces the managed apps.
-    /// - Throws: ``CatalogError`` when a file describes a managed app. The catalogs are then unchanged.
-    func replaceManaged(with new: ManagedShelf, files list: [CatalogFile]) throws(CatalogError) {
-        try replace(list) { $0.managed = new }
-    }
-
-    private func replace(
-        _ list: [CatalogFile], _ change: (inout Sources) -> Void
-    ) throws(CatalogError) {
-        // The lock is held until all catalogs are replaced, so that the last change is the last in each.
         try sources.withLock { sources throws(CatalogError) in
-            var new = sources
-            change(&new)
-            try Self.check(new.files, new.managed, list)
-            let joined = try new.files.joined(with: new.managed.apps.values.map(\.whole))
-            sources = new
-            sandbox.replace(with: Self.sold(joined, new.managed, in: .sandbox))
-            production.replace(with: Self.sold(joined, new.managed, in: .production))
-            all.replace(with: joined)
+            try Self.check(new, sources.managed, list)
+            sources.files = new
+            publish(sources)
         }
+    }
+
+    /// Replaces the managed apps. An app that a file describes as well, because another process with other files has
+    /// registered it, stays as the file describes it (``doublyDescribed``).
+    func replaceManaged(with new: ManagedShelf) {
+        sources.withLock { sources in
+            sources.managed = new
+            publish(sources)
+        }
+    }
+
+    /// The managed apps that a file describes as well.
+    public var doublyDescribed: [BundleID] {
+        sources.withLock { sources in sources.managed.apps.keys.filter { sources.files.app($0) != nil } }.sorted()
+    }
+
+    /// Replaces all catalogs. The caller holds the lock, so that the last change is the last in each.
+    private func publish(_ sources: Sources) {
+        var managed = sources.managed
+        managed.apps = managed.apps.filter { sources.files.app($0.key) == nil }
+        let joined = sources.files.joined(with: managed.apps.values.map(\.whole))
+        sandbox.replace(with: Self.sold(joined, managed, in: .sandbox))
+        production.replace(with: Self.sold(joined, managed, in: .production))
+        all.replace(with: joined)
     }
 
     private static func check(

@@ -144,15 +144,18 @@ public struct NotificationOutbox: Sendable {
         of bundleID: BundleID, besides lanes: [Int64], limit: Int
     ) async throws -> [Notifications.Due] {
         let date = store.clock.milliseconds
-        guard isShared else {
-            return try await store.database.read {
-                try Notifications.due(of: bundleID, at: date, besides: lanes, limit: limit, $0)
-            }
-        }
         let start = now()
+        let free: Int64? = isShared ? start : nil
+        let found = try await store.database.read {
+            try Notifications.due(of: bundleID, at: date, besides: lanes, unclaimedAt: free, limit: limit, $0)
+        }
+        guard isShared, !found.isEmpty else { return found }
         let claim = NotificationClaim(holder: holder, start: start, end: start + Self.claimedFor)
-        return try await store.database.write {
-            try Notifications.claim(of: bundleID, at: date, besides: lanes, for: claim, limit: limit, $0)
+        return try await store.database.write { connection in
+            var seen: Set<Int64> = []
+            return try found.filter { due in
+                try seen.insert(due.lane).inserted && Notifications.claim(due, at: date, for: claim, connection)
+            }
         }
     }
 

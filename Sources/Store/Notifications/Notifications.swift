@@ -84,21 +84,23 @@ enum Notifications {
         }
     }
 
-    /// Claims for a process what ``due(of:at:besides:unclaimedAt:limit:_:)`` finds, one notification of each lane.
+    /// Claims a notification for a process that has found it with ``due(of:at:besides:unclaimedAt:limit:_:)``.
+    /// - Parameter date: the date at which it is to be sent.
+    /// - Returns: false when it is not due as it was any more, or when another process has claimed one of its lane.
     static func claim(
-        of bundleID: BundleID, at date: Int64, besides lanes: [Int64], for claim: NotificationClaim, limit: Int,
-        _ connection: Connection
-    ) throws -> [Due] {
-        var seen: Set<Int64> = []
-        let found = try due(
-            of: bundleID, at: date, besides: lanes, unclaimedAt: claim.start, limit: limit, connection
-        ).filter { seen.insert($0.lane).inserted }
-        for due in found {
-            try connection.execute(
-                "UPDATE notifications SET claimed_by = $2, claimed_until = $3 WHERE number = $1",
-                [due.notification.number, claim.holder, claim.end])
-        }
-        return found
+        _ due: Due, at date: Int64, for claim: NotificationClaim, _ connection: Connection
+    ) throws -> Bool {
+        // Another process may have signed it, and sent it without success, since it was found.
+        let payload = due.notification.signedPayload == nil ? "IS NULL" : "IS NOT NULL"
+        return try connection.execute(
+            """
+            UPDATE notifications SET claimed_by = $2, claimed_until = $3
+            WHERE number = $1 AND state = 'waiting' AND due_at <= $4 AND resends = $5 AND signed_payload \(payload)
+                AND NOT EXISTS (
+                    SELECT 1 FROM notifications AS claimed
+                    WHERE claimed.lane = notifications.lane AND claimed.claimed_until > 0
+                        AND claimed.claimed_until >= $6)
+            """, [due.notification.number, claim.holder, claim.end, date, due.resends, claim.start]) == 1
     }
 
     /// Gives notifications back that a process has claimed and does not send now.

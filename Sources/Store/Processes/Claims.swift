@@ -1,5 +1,6 @@
 import Database
 import Foundation
+import StoreWire
 
 /// The claims of the processes that share a store: the rows of `claims`. One process at a time has a claim, until it
 /// releases the claim or the time is over.
@@ -7,8 +8,10 @@ import Foundation
 /// A claim saves double work and double sending. What is done under it must be right without it, because a process that
 /// stood still may go on after its time, and the machines' clocks differ by up to two seconds.
 public struct Claims: Sendable {
-    /// How often ``wait(for:seconds:)`` asks.
+    /// How often ``wait(for:seconds:upTo:)`` asks.
     static let pause = Duration.milliseconds(50)
+    /// How long ``wait(for:seconds:upTo:)`` waits, unless the caller says otherwise.
+    static let patience = Duration.seconds(60)
 
     /// The identifier of this process among the holders of claims. A process that starts again has another one.
     public let holder: UUID
@@ -59,9 +62,20 @@ public struct Claims: Sendable {
     }
 
     /// Waits until this process has a claim. A process that ended without a release keeps it until its time is over.
-    /// - Throws: ``DatabaseError``; `CancellationError` when the task is cancelled.
-    func wait(for name: String, seconds: Int64) async throws {
-        while try await !take(name, seconds: seconds) { try await Task.sleep(for: Self.pause) }
+    /// - Parameter patience: the longest wait.
+    /// - Throws: ``StoreError`` `unavailable` when another process has kept the claim for so long, or when this one is
+    ///   not ``isCurrent``; ``DatabaseError``; `CancellationError` when the task is cancelled.
+    func wait(for name: String, seconds: Int64, upTo patience: Duration = Self.patience) async throws {
+        let end = ContinuousClock.now + patience
+        while try await !take(name, seconds: seconds) {
+            guard isCurrent else {
+                throw StoreError(.unavailable, "This process does not hear the other processes of the store.")
+            }
+            guard .now < end else {
+                throw StoreError(.unavailable, "Another process of the store is still at work. Try again later.")
+            }
+            try await Task.sleep(for: Self.pause)
+        }
     }
 
     /// Gives a claim of this process back. Does nothing when another process has it. After an error of the database the

@@ -13,6 +13,9 @@ extension ContentLibrary {
     private static let mostRemoved = 100
     /// How often, and how many times, a process asks whether another one has deleted bytes that it is about to store.
     private static let (pause, mostPauses) = (Duration.milliseconds(50), 100)
+    /// The longest time between the record that a process deletes bytes and the deletion; ``DeadBlobs/removedFor`` is
+    /// for both.
+    private static let mostHesitation = Duration.seconds(60)
 
     /// Whether a version, an upload that is being checked or an item's file uses these bytes.
     static func isUsed(_ digest: BlobDigest, _ connection: Connection) throws -> Bool {
@@ -48,7 +51,7 @@ extension ContentLibrary {
             }
             for digest in digests {
                 guard try await claims.take(Self.blobsClaim, seconds: Self.claimSeconds) else { return }
-                try await removeDead(digest, at: claims.now())
+                try await removeDead(digest, claims)
             }
         } catch {
             await claims.release(Self.blobsClaim)
@@ -57,14 +60,19 @@ extension ContentLibrary {
         await claims.release(Self.blobsClaim)
     }
 
-    private func removeDead(_ digest: BlobDigest, at now: Int64) async throws {
+    /// Deletes bytes, unless something uses them or another process may have stored them again.
+    private func removeDead(_ digest: BlobDigest, _ claims: Claims) async throws {
+        let start = ContinuousClock.now
+        let now = claims.now()
         let isDead = try await database.write { connection in
             guard try DeadBlobs.beginRemoval(digest, at: now, connection) else { return false }
             guard try Self.isUsed(digest, connection) else { return true }
             try DeadBlobs.remove(digest, connection)
             return false
         }
-        guard isDead else { return }
+        // After a longer pause, the time may be over before the bytes are deleted, and another process may have stored
+        // them again. They stay until the next run.
+        guard isDead, ContinuousClock.now - start < Self.mostHesitation else { return }
         try await blobs.remove(digest)
         try await database.write { try DeadBlobs.endRemoval(digest, begunAt: now, $0) }
     }

@@ -51,18 +51,18 @@ public struct StoreNews: Sendable {
         var detail = ""
     }
 
-    /// Reads again what the announcements are about.
+    /// Reads again what the announcements are about. A part that cannot be read keeps no other part from it.
     /// - Parameter heard: the announcements; nil when some may have been missed, so that everything is read again.
-    /// - Throws: ``DatabaseError``, ``CatalogError`` when a file of this process describes an app that another one
-    ///   registered, and the errors of `authority`. Then call it again with nil.
+    /// - Throws: the first error: ``DatabaseError``, and the errors of `authority`. Then call it again with nil.
     public func apply(_ heard: [Announcement]?) async throws {
         let parts: [Part?] = heard?.map { Self.part(of: $0) } ?? [nil]
-        guard !parts.contains(nil) else {
-            for part in Self.all { try await apply(part) }
-            return
-        }
+        var failure: (any Error)?
         var applied: Set<Part> = []
-        for case let part? in parts where applied.insert(part).inserted { try await apply(part) }
+        let wanted = parts.contains(nil) ? Self.all : parts
+        for case let part? in wanted where applied.insert(part).inserted {
+            do { try await apply(part) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
     }
 
     /// The part that an announcement is about; nil for a topic of a newer program.
@@ -78,7 +78,7 @@ public struct StoreNews: Sendable {
     }
 
     /// All parts. The apps come before the catalogs that name them.
-    private static let all: [Part] = {
+    private static let all: [Part?] = {
         let shared: [Part.Topic] = [.apps, .keys, .authority, .partners, .managed, .reviews, .content]
         let own: [Part.Topic] = [.clock, .accounts, .rules, .faults, .limits, .due]
         var all = shared.map { Part(topic: $0) }

@@ -97,7 +97,8 @@ public final class APIKeys: Sendable {
             try connection.announce("keys")
             return key
         }
-        keys.change { $0[key.keyID] = key }
+        // Another process may have revoked the key since.
+        try await reload()
         return NewAPIKey(key: key, privateKey: privateKey.pemRepresentation)
     }
 

@@ -16,7 +16,8 @@ extension Store {
     ///
     /// The kinds of work take turns, so that an extension of many subscriptions does not keep renewals waiting. What
     /// happens to one subscription happens in the order of its dates. While another process does the work, this waits.
-    /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached; ``DatabaseError``. What was
+    /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached, when another process does
+    ///   the work for more than a minute, or when this one does not hear the others; ``DatabaseError``. What was
     ///   settled until then stays, and calling this again continues.
     public func settleSubscriptions() async throws { try await settleSubscriptions(waits: true) }
 

@@ -71,14 +71,14 @@ extension StoreServerConfiguration {
 extension StoreApplication {
     /// The operation of a server whose databases are open.
     static func makeOperation(
-        _ configuration: StoreServerConfiguration, _ stores: [Store], _ databases: StoreDatabases, _ facts: OwnFacts?,
-        _ logger: Logger
+        _ configuration: StoreServerConfiguration, _ stores: [Store], _ databases: StoreDatabases,
+        _ catalogs: StoreCatalogs, _ facts: OwnFacts?, _ logger: Logger
     ) -> StoreOperation {
         let membership = databases.membership
         var process: (@Sendable () -> ProcessState)?
         var isCurrent: (@Sendable () -> Bool)?
         if let membership, let facts {
-            process = { ProcessState(membership, own: facts.value) }
+            process = { ProcessState(membership, own: facts.value, doublyDescribed: catalogs.doublyDescribed) }
             isCurrent = { membership.isCurrent }
         }
         var hasStandby: (@Sendable () async throws -> Bool)?

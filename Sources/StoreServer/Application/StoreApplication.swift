@@ -174,7 +174,7 @@ public struct StoreApplication: Sendable {
         let openAddresses = OpenAddresses()
         let own = membership.map { OwnFacts(facts, $0) }
         own?.update { $0.place = content.place }
-        let operation = makeOperation(configuration, [sandbox, production], databases, own, logger)
+        let operation = makeOperation(configuration, [sandbox, production], databases, catalogs, own, logger)
         let application = StoreApplication(
             configuration: configuration, sandbox: sandbox, production: production, apps: apps, catalogs: catalogs,
             managed: managed, catalogNotes: notes, currentAuthority: currentAuthority, items: currentItems,

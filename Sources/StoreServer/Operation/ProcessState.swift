@@ -1,4 +1,5 @@
 import Database
+import StoreWire
 
 /// What this process knows of itself and of the other processes of its store.
 struct ProcessState: Sendable {
@@ -10,12 +11,15 @@ struct ProcessState: Sendable {
     var others: [ProcessFacts]
     /// What this process tells the others.
     var own: ProcessFacts
+    /// The managed apps that a catalog file of this process describes as well.
+    var doublyDescribed: [BundleID] = []
 }
 
 extension ProcessState {
-    init(_ membership: Membership, own: ProcessFacts) {
+    init(_ membership: Membership, own: ProcessFacts, doublyDescribed: [BundleID] = []) {
         self.init(
-            membership: membership.state, isCurrent: membership.isCurrent, others: membership.others, own: own)
+            membership: membership.state, isCurrent: membership.isCurrent, others: membership.others, own: own,
+            doublyDescribed: doublyDescribed)
     }
 
     /// The oldest other process whose catalog files differ from this one's, if it is older than this one. The younger

@@ -19,7 +19,7 @@ final class StoreHealth: Sendable {
         case clockDiffers = "clock_differs"
         /// The process has not heard the others for two seconds.
         case cannotHear = "cannot_hear"
-        /// An older process has other catalog files.
+        /// An older process has other catalog files, or a file of this one describes an app that the store manages.
         case catalogDiffers = "catalog_differs"
         /// No synchronous standby confirms the database server's transactions: none is configured, as after a standby
         /// was promoted, or the database's role may not see it.
@@ -82,6 +82,9 @@ final class StoreHealth: Sendable {
             guard found.isCurrent else { return (.cannotHear, "changes of other processes are not taken over yet") }
             if let other = found.otherCatalog {
                 return (.catalogDiffers, "the catalog files of \(other.name), process \(other.node), differ")
+            }
+            if let app = found.doublyDescribed.first {
+                return (.catalogDiffers, "a catalog file describes the app \(app), which the store manages")
             }
         }
         do {

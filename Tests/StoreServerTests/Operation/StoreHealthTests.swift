@@ -83,6 +83,15 @@ struct StoreHealthTests {
         #expect(await health.problem() == nil)
     }
 
+    @Test func aProcessWhoseFileDescribesAManagedAppIsNotReady() async {
+        let scene = Scene()
+        let health = scene.health()
+        scene.state.withLock { $0.process.doublyDescribed = ["com.example.app"] }
+        #expect(await health.problem() == .catalogDiffers)
+        scene.state.withLock { $0.process.doublyDescribed = [] }
+        #expect(await health.problem() == nil)
+    }
+
     @Test func aMissingStandbyCountsOnlyWhereOneIsRequired() async {
         let scene = Scene()
         scene.state.withLock { $0.hasStandby = false }
