@@ -49,7 +49,7 @@ import Testing
     @Test func aServerWithoutAConfirmedAnnouncementIsNotUsed() async throws {
         try await interrupt { scene async throws in
             try await scene.withProcesses { processes async throws in
-                try await processes.write { try $0.execute("UPDATE change_versions SET version = version - 1") }
+                _ = try await processes.write { try $0.execute("UPDATE change_versions SET version = version - 1") }
             }
         } then: { one async throws in
             #expect(await one.whenLost()?.code == .dataLost)
