@@ -110,9 +110,8 @@ public final class Store: Sendable {
             changes.record(ChangeTopic(.faults, environment))
         }
         let rateLimits = try await APIRateLimits.open(database, isShared: databases.membership != nil)
-        let faults = try await Faults.open(database, now: { clock.milliseconds }) {
-            changes.record(ChangeTopic(.faults, environment))
-        }
+        let faults = try await Faults.open(
+            database, now: { clock.milliseconds }, changed: { changes.record(ChangeTopic(.faults, environment)) })
         return Store(
             environment: environment, database: database,
             accounts: Accounts(

@@ -67,7 +67,7 @@ extension ContentLibrary {
     }
 
     /// The current state of an upload.
-    /// - Throws: ``UploadElsewhere``; ``StoreError`` `unknown_content`, or `wrong_state` when its bytes are at a process
+    /// - Throws: ``UploadElsewhere``; ``StoreError`` `unknown_content`, or `wrong_state` when its bytes are at one
     ///   that does not share the store; ``DatabaseError``.
     public func upload(_ uploadID: UUID) async throws -> ContentUpload {
         counted(try await here(uploadID))

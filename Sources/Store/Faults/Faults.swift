@@ -254,10 +254,12 @@ public final class Faults: Sendable {
 
     @discardableResult
     private func write<T: Sendable>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T {
-        let result = try await operations.write(to: database, load: { try FaultRows.operations($0) }) { connection in
-            try connection.announce("faults")
-            return try body(connection)
-        }
+        let result = try await operations.write(
+            to: database, load: { try FaultRows.operations($0) },
+            { connection in
+                try connection.announce("faults")
+                return try body(connection)
+            })
         changed()
         return result
     }
