@@ -14,6 +14,8 @@ import pytest
 import store as stores
 from appstoreserverlibrary.api_client import APIError, GetTransactionHistoryVersion
 from appstoreserverlibrary.models.AutoRenewStatus import AutoRenewStatus
+from appstoreserverlibrary.models.ConsumptionRequest import ConsumptionRequest
+from appstoreserverlibrary.models.ConsumptionRequestV1 import ConsumptionRequestV1
 from appstoreserverlibrary.models.ExpirationIntent import ExpirationIntent
 from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
 from appstoreserverlibrary.models.ExtendRenewalDateRequest import ExtendRenewalDateRequest
@@ -637,6 +639,21 @@ def test_consumption_is_taken(api, version, body):
     answer = api.ask(
         f"/inApps/v{version}/transactions/consumption/{coins}", "Bearer " + token(api.key), "PUT", body)
     assert (answer.status, answer.body) == (202, b"")
+    assert api.report("refund-request", "show", request["requestId"])["consumptionVersion"] == version
+
+
+@pytest.mark.filterwarnings("ignore:send_consumption_data is deprecated")
+@pytest.mark.parametrize("version, made, body", [
+    (1, ConsumptionRequestV1, CONSUMED_V1), (2, ConsumptionRequest, CONSUMED_V2)])
+def test_consumption_is_taken_from_apples_client(api, version, made, body):
+    coins = api.buy(api.customer(), COINS)
+    request = api.report("refund-request", "make", coins)
+    # The library reads a value from its enumeration, or takes it as it is travelling.
+    plain = {"customerConsented", "sampleContentProvided", "appAccountToken", "consumptionPercentage"}
+    consumed = made(**{
+        name if name in plain else f"raw{name[0].upper()}{name[1:]}": value for name, value in body.items()})
+    send = api.client.send_consumption_data if version == 1 else api.client.send_consumption_information
+    send(coins, consumed)
     assert api.report("refund-request", "show", request["requestId"])["consumptionVersion"] == version
 
 
