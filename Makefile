@@ -42,18 +42,19 @@ WITH_BROWSER = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scri
 # Two run at once, each with a store and a browser of its own, and each takes whole files.
 BROWSER_TESTS = $(WITH_BROWSER) $(WITH_DATABASE) python3 -m pytest Tests/Browser --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# The server API and the notifications are then tested with PostgreSQL as well.
-test: WITH_DATABASE = scripts/with-postgresql
+# The server API and the notifications are then tested with PostgreSQL as well. `make test` leaves that out for its time:
+# the tests in Swift ask both databases.
+test-browser: WITH_DATABASE = scripts/with-postgresql
 # No test kills PostgreSQL, so the server need not wait for the disk.
-test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off -c full_page_writes=off
+test test-browser: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off -c full_page_writes=off
 
 packages:
 	@scripts/install-packages build
 
-packages-test:
+packages-test packages-browser:
 	@scripts/install-packages build test browser
 
-packages-browser packages-firefox packages-bench packages-soak packages-fuzz: packages-%:
+packages-firefox packages-bench packages-soak packages-fuzz: packages-%:
 	@scripts/install-packages build $*
 
 build: packages ## build everything, tests included
@@ -67,7 +68,7 @@ test: packages-test lint ## check the style and the links, then run all tests; s
 	scripts/in-memory scripts/with-s3 scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" cluster 60
 	$(BROWSER_TESTS)
 
-test-browser: packages-browser ## test the pages of storefront, console and sample apps in a browser; ARGS adds options of pytest
+test-browser: packages-browser ## test the pages of storefront, console and sample apps in a browser, and the server API on both databases; ARGS adds options of pytest
 	$(SWIFT) build --product monkey-credits
 	$(SWIFT) build --product photo-filters
 	$(SWIFT) build --product book-chapters
