@@ -78,9 +78,10 @@ struct HeardChanges {
         return isLost
     }
 
-    /// Begins the next piece of work; nil while one is under way, and when there is none.
+    /// Begins to apply what was heard.
     ///
-    /// - Returns: The announcements to apply, or, as the inner nil, that everything must be read again.
+    /// - Returns: The announcements to apply; the inner nil when everything must be read again; the outer nil when
+    ///   there is nothing to apply, or the last work has not ended.
     mutating func next() -> [Announcement]?? {
         guard underWay == nil, isIncomplete || !waiting.isEmpty else { return nil }
         let work = isIncomplete ? nil : waiting

@@ -11,9 +11,9 @@ import Logging
 /// has them.
 ///
 /// A process may keep what it has read from the database in memory if it tells the others of its changes
-/// (``Connection/announce(_:_:isAwaited:)``) and hears theirs (``hear(_:)``). It may use what it keeps without a look
-/// at the database only while ``isFresh`` is true. So a change that was awaited is certain in all processes once
-/// ``Database/write(_:)`` has returned, even if one of them hangs.
+/// (``Connection/announce(_:_:isAwaited:)``) and applies the changes that they announce (``hear(_:)``). It may use
+/// these values without a query only while ``isFresh`` is true. So once ``Database/write(_:)`` has returned, no process
+/// acts on a value from before an awaited change, even if one of them hangs.
 public final class Membership: Fence {
     /// The times that tests change.
     struct Timing: Sendable {

@@ -53,7 +53,7 @@ extension MembershipThread {
         if let confirmation = changes.takeConfirmation() { core.confirm(confirmation) }
     }
 
-    /// What is told of this process, as JSON.
+    /// This process's facts as JSON, for its row in `store_processes`.
     func factsText() throws -> String {
         let current = core.facts
         if let facts, facts.value == current { return facts.text }
@@ -64,7 +64,7 @@ extension MembershipThread {
         return text
     }
 
-    /// Reads what is told of a process; nil when another version of the program wrote it.
+    /// Reads a process's facts from its row; nil when another version of the program wrote them in another form.
     static func facts(_ text: String) -> ProcessFacts? {
         try? JSONDecoder().decode(ProcessFacts.self, from: Data(text.utf8))
     }
