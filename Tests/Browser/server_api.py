@@ -259,7 +259,7 @@ class AppServer:
 
     def advance(self, months=0, days=0):
         """Moves the clock, by the months first."""
-        self.control("clock", "PUT", {"months": months, "advance": days * DAY})
+        self.control("clock", "PUT", {"months": months or None, "advance": days * DAY})
 
     def waiting(self):
         """The app's notifications that were not delivered yet."""
