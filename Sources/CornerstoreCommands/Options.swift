@@ -58,8 +58,8 @@ struct EnvironmentOptions: ParsableArguments {
 
 /// The options that locate the control port.
 struct ControlOptions: ParsableArguments {
-    // Not a group: in a debug build, each group within a group makes parsing twice as slow, because ArgumentParser checks
-    // the inner one again with each check of the outer one.
+    // Not a group: in a debug build, each group within a group makes parsing twice as slow, because ArgumentParser
+    // checks the inner one again with each check of the outer one.
     @Option(name: .customLong("data"), help: DataOptions.help, completion: .directory)
     var path: String?
 

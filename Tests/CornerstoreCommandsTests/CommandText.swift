@@ -2,8 +2,8 @@ import ArgumentParser
 
 @testable import CornerstoreCommands
 
-/// The texts of the commands' help. To show help takes a third of a second in a debug build, because ArgumentParser then
-/// checks all options of a command again and again.
+/// The texts of the commands' help. To show help takes a third of a second in a debug build, because ArgumentParser
+/// then checks all options of a command again and again.
 enum CommandText {
     struct Unknown: Error { let words: String }
 
