@@ -52,10 +52,10 @@ actor ReadyDatabases {
     static func withSchemas<T>(
         _ tables: Tables, at address: String, _ body: (_ prefix: String) async throws -> T
     ) async throws -> T {
-        let key = key(tables)
+        let key = Self.key(tables)
         let known = await shared.take(key)
         let prefix = known ?? Backend.newName()
-        let result = await Result.catching {
+        let result = await Result<T, any Error>.catching {
             if known == nil { try await make(tables, prefix, at: address) }
             return try await body(prefix)
         }
