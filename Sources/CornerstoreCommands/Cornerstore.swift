@@ -87,7 +87,10 @@ public struct Cornerstore: AsyncParsableCommand {
         }
         if let exit = error as? ExitCode { return exit.rawValue }
         let text = fullMessage(for: error)
-        guard exitCode(for: error) == .success else {
+        // To tell the exit code, ArgumentParser makes the text a second time. Its errors begin with the prefix, or,
+        // without a message, with the usage.
+        let isError = [_errorPrefix, "Help: ", "Usage: "].contains { text.hasPrefix($0) }
+        guard !isError, text.first?.isNewline == false || exitCode(for: error) == .success else {
             console.print(text.hasSuffix("\n") ? String(text.dropLast()) : text, to: .error)
             return 2
         }

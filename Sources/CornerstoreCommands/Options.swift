@@ -11,10 +11,11 @@ struct OutputOptions: ParsableArguments {
 
 /// The option `--data`: the data directory of a store. Commands find a running store through it.
 struct DataOptions: ParsableArguments {
-    @Option(
-        name: .customLong("data"),
-        help: ArgumentHelp("The store's data directory (CORNERSTORE_DATA, else .cornerstore).", valueName: "dir"),
-        completion: .directory)
+    static var help: ArgumentHelp {
+        ArgumentHelp("The store's data directory (CORNERSTORE_DATA, else .cornerstore).", valueName: "dir")
+    }
+
+    @Option(name: .customLong("data"), help: DataOptions.help, completion: .directory)
     var path: String?
 
     /// The absolute URL of the directory.
@@ -57,7 +58,17 @@ struct EnvironmentOptions: ParsableArguments {
 
 /// The options that locate the control port.
 struct ControlOptions: ParsableArguments {
-    @OptionGroup var data: DataOptions
+    // Not a group: in a debug build, each group within a group makes parsing twice as slow, because ArgumentParser
+    // checks the inner one again with each check of the outer one.
+    @Option(name: .customLong("data"), help: DataOptions.help, completion: .directory)
+    var path: String?
+
+    /// The option `--data`.
+    var data: DataOptions {
+        var data = DataOptions()
+        data.path = path
+        return data
+    }
 
     @Option(help: ArgumentHelp("The control port's base URL. The default comes from --data.", valueName: "url"))
     var control: String?

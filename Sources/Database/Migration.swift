@@ -11,6 +11,9 @@ public struct Migration: Sendable {
     public let statements: [String]
     /// Checksums of earlier versions of the migration. A database that has applied one of them is accepted.
     public let formerChecksums: [String]
+    /// SHA-256 over the statements, each ended by a NUL, in hexadecimal. It is computed once, because each start
+    /// compares all applied migrations with it.
+    package let checksum: String
 
     /// Creates a migration.
     /// - Parameter formerChecksums: Checksums of earlier versions: SHA-256 over the statements, each ended by a NUL, in
@@ -20,19 +23,15 @@ public struct Migration: Sendable {
         self.name = name
         self.statements = statements
         self.formerChecksums = formerChecksums
-    }
-
-    /// Whether a checksum is that of this migration or of an earlier version of it.
-    func isKnown(by checksum: String) -> Bool { checksum == self.checksum || formerChecksums.contains(checksum) }
-
-    /// SHA-256 over the statements, each ended by a NUL, in hexadecimal.
-    var checksum: String {
         var hash = SHA256()
         for statement in statements {
             hash.update(data: Array(statement.utf8) + [0])
         }
-        return Hexadecimal.encoded(hash.finalize())
+        checksum = Hexadecimal.encoded(hash.finalize())
     }
+
+    /// Whether a checksum is that of this migration or of an earlier version of it.
+    func isKnown(by checksum: String) -> Bool { checksum == self.checksum || formerChecksums.contains(checksum) }
 
     /// Checks that the program's migrations are numbered 1, 2, 3….
     static func check(_ migrations: [Migration]) throws(DatabaseError) {

@@ -32,10 +32,13 @@ struct SQLText: Sendable {
     /// - Throws: ``DatabaseError/Code/invalidSQL`` for a kind of statement that is not allowed (only the module begins
     ///   and ends transactions) and for a placeholder outside `$1`…`$999`.
     init(_ text: String) throws(DatabaseError) {
-        var reader = SQLTextReader(Array(text.utf8))
-        try reader.readAll()
+        let source = Array(text.utf8)
+        // Without placeholders, the text stays as it is, and only its first word is read.
+        let hasPlaceholders = source.contains(UInt8(ascii: "$"))
+        var reader = SQLTextReader(source)
+        try reader.read(all: hasPlaceholders)
         postgresql = Self.withoutRowID(text)
-        sqlite = String(decoding: reader.rewritten, as: UTF8.self)
+        sqlite = hasPlaceholders ? String(decoding: reader.rewritten, as: UTF8.self) : text
         placeholders = reader.placeholders
         switch reader.keyword {
         case "SELECT", "VALUES", "WITH", "INSERT", "UPDATE", "DELETE":
@@ -65,8 +68,9 @@ private struct SQLTextReader {
         rewritten.reserveCapacity(source.count)
     }
 
-    mutating func readAll() throws(DatabaseError) {
-        while let byte = peek() {
+    /// Reads the whole statement, or only as far as its first word.
+    mutating func read(all: Bool) throws(DatabaseError) {
+        while all || keyword.isEmpty, let byte = peek() {
             switch byte {
             case UInt8(ascii: "'"), UInt8(ascii: "\""): copyQuoted(until: byte)
             case UInt8(ascii: "-") where peek(1) == byte: copy(while: { $0 != UInt8(ascii: "\n") })

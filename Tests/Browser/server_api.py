@@ -174,7 +174,7 @@ def wait_for(look):
     end = time.monotonic() + 30
     while not (found := look()):
         assert time.monotonic() < end, "nothing came"
-        time.sleep(0.1)
+        time.sleep(0.02)
     return found
 
 
@@ -248,9 +248,22 @@ class AppServer:
         """Runs a command of `cornerstore` in this environment. Returns the JSON document that it printed."""
         return self.store.report(*arguments, "--environment", self.environment)
 
-    def advance(self, span):
-        """Moves the clock."""
-        self.report("clock", "advance", span)
+    def control(self, path, method="GET", body=None):
+        """Sends a request to the control port, which is faster than a command. Returns the answer's JSON."""
+        return stores.request(method, f"{self.store.control}/control/v1/{self.environment}/{path}", body)
+
+    @property
+    def now(self):
+        """The store's time in milliseconds."""
+        return self.control("clock")["milliseconds"]
+
+    def advance(self, months=0, days=0):
+        """Moves the clock, by the months first."""
+        self.control("clock", "PUT", {"months": months or None, "advance": days * DAY})
+
+    def waiting(self):
+        """The app's notifications that were not delivered yet."""
+        return self.control(f"notifications?bundle={APP}&state=waiting")["rows"]
 
     def customer(self, storefront="USA"):
         """A new customer."""

@@ -146,9 +146,9 @@ def test_an_app_without_an_address(api):
 def test_what_happens_to_a_subscription_is_told(api, receiver):
     customer = api.customer()
     first = api.buy(customer, MONTHLY)
-    api.advance("1mo")
+    api.advance(months=1)
     api.report("subscription", "cancel", customer.name)
-    api.advance("2mo")
+    api.advance(months=2)
     api.buy(customer, MONTHLY)
     api.report("subscription", "change", customer.name, "--to", PREMIUM)
     (item,) = api.statuses(first)
@@ -178,7 +178,7 @@ def test_what_happens_to_a_subscription_is_told(api, receiver):
     assert len({note.notificationUUID for note in own.values()}) == len(own)
 
     # The history has them as they were signed.
-    now = api.report("clock", "show")["milliseconds"]
+    now = api.now
 
     def history(start=now - 170 * DAY, **asked):
         request, found, token, more = NotificationHistoryRequest(start, now + DAY, **asked), [], None, True
@@ -226,7 +226,7 @@ def test_notifications_hold_with_online_checks(api, receiver):
 def test_the_history_has_pages(api, receiver):
     customer = api.customer()
     coins = [api.buy(customer, COINS) for _ in range(21)]
-    now = api.report("clock", "show")["milliseconds"]
+    now = api.now
     request = NotificationHistoryRequest(now - DAY, now + DAY, transactionId=coins[0])
 
     def first_page():
@@ -293,6 +293,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.one_database
 def test_an_attempt_has_apples_word(store, key, tmp_path):
     """In the sandbox, which sends once. The app has no other notifications."""
     api = AppServer(store, key, "sandbox")
@@ -331,14 +332,14 @@ def test_an_attempt_has_apples_word(store, key, tmp_path):
 
 
 # The library knows neither the members of the other samples nor the object of UNCLAIM_SEATS.
+@pytest.mark.one_database
 @pytest.mark.parametrize("kind, part", [
     ("EXTERNAL_PURCHASE_TOKEN/UNREPORTED", "externalPurchaseToken"), ("RESCIND_CONSENT", "appData"),
     ("METADATA_UPDATE", "data"), ("PRICE_CHANGE", "data")])
 def test_samples_have_apples_form(api, receiver, kind, part):
     api.buy(api.customer(), MONTHLY)
     # Retries of production wait longer.
-    wait_for(lambda: all("nextAttemptDate" in one for one in api.report(
-        "notification", "list", "--app", APP, "--state", "waiting")))
+    wait_for(lambda: all("nextAttemptDate" in one for one in api.waiting()))
     known = len(receiver.received)
     sent = api.report("notification", "sample", "--app", APP, kind)
     assert sent["isSample"]
@@ -353,6 +354,7 @@ def test_samples_have_apples_form(api, receiver, kind, part):
 
 
 # What the samples have that the library does not know.
+@pytest.mark.one_database
 @pytest.mark.parametrize("kind, members", [
     ("EXTERNAL_PURCHASE_TOKEN/CREATED", {"tokenType", "tokenExpirationDate"}),
     ("EXTERNAL_PURCHASE_TOKEN/ACTIVE_TOKEN_REMINDER", {"tokenType", "tokenExpirationDate"}),
@@ -363,8 +365,7 @@ def test_samples_have_apples_form(api, receiver, kind, part):
     ("UNCLAIM_SEATS", {"unclaimInfo", "unclaimSeatIds"})])
 def test_samples_have_newer_members(api, receiver, kind, members):
     # Retries of production wait longer.
-    wait_for(lambda: all("nextAttemptDate" in one for one in api.report(
-        "notification", "list", "--app", APP, "--state", "waiting")))
+    wait_for(lambda: all("nextAttemptDate" in one for one in api.waiting()))
     known = len(receiver.received)
     sent = api.report("notification", "sample", "--app", APP, kind)
     wait_for(lambda: len(receiver.received) > known)

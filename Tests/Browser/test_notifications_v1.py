@@ -69,7 +69,7 @@ def test_each_type_of_version_1_arrives(store, key):
         customer = api.customer()
         first = api.buy(customer, PREMIUM)
         api.report("subscription", "change", customer.name, "--to", MONTHLY)
-        api.advance("32d")
+        api.advance(days=32)
         api.report("subscription", "change", customer.name, "--to", PREMIUM)
         api.report("subscription", "fail", customer.name)
         api.report("subscription", "recover", customer.name)

@@ -188,15 +188,15 @@ def test_a_year_of_a_subscription(api):
     assert (last.offerType, last.offerDiscountType, last.offerPeriod, last.price) == (
         OfferType.INTRODUCTORY_OFFER, OfferDiscountType.FREE_TRIAL, "P1W", 0)
     assert (renewal.offerType, renewal.renewalPrice, renewal.autoRenewProductId) == (None, 4990, MONTHLY)
-    api.advance("1mo")
+    api.advance(months=1)
     last, _ = look(Status.ACTIVE)
     assert (last.transactionReason, last.price, last.offerType) == (TransactionReason.RENEWAL, 4990, None)
     # A card that fails.
     rule = uuid.uuid4().hex
     api.report("payment-rule", "add", rule, "--account", customer.name)
-    api.advance("12d")
+    api.advance(days=12)
     look(Status.BILLING_GRACE_PERIOD)
-    api.advance("20d")
+    api.advance(days=20)
     look(Status.BILLING_RETRY)
     api.report("payment-rule", "remove", rule)
     api.report("subscription", "recover", customer.name)
@@ -208,14 +208,14 @@ def test_a_year_of_a_subscription(api):
     assert (last.productId, last.transactionReason, last.price) == (PREMIUM, TransactionReason.PURCHASE, 9990)
     replaced = api.info(monthly.transactionId)
     assert (replaced.isUpgraded, replaced.revocationDate) == (True, None)
-    api.advance("3mo3d")
+    api.advance(months=3, days=3)
     last, _ = look(Status.ACTIVE)
     assert (last.productId, last.transactionReason) == (PREMIUM, TransactionReason.RENEWAL)
     # A downgrade waits for the renewal.
     api.report("subscription", "change", customer.name, "--to", MONTHLY)
     last, renewal = look(Status.ACTIVE)
     assert (last.productId, renewal.autoRenewProductId, renewal.renewalPrice) == (PREMIUM, MONTHLY, 4990)
-    api.advance("1mo")
+    api.advance(months=1)
     last, _ = look(Status.ACTIVE)
     assert (last.productId, last.transactionReason) == (MONTHLY, TransactionReason.RENEWAL)
     # A refund of a part ends it.
@@ -231,15 +231,15 @@ def test_a_year_of_a_subscription(api):
     assert (last.transactionId, last.transactionReason, last.offerType) == (again, TransactionReason.PURCHASE, None)
     assert renewal.autoRenewStatus == AutoRenewStatus.ON
     # A cancellation.
-    api.advance("2mo3d")
+    api.advance(months=2, days=3)
     api.report("subscription", "cancel", customer.name)
     _, renewal = look(Status.ACTIVE)
     assert (renewal.autoRenewStatus, renewal.renewalPrice) == (AutoRenewStatus.OFF, None)
-    api.advance("2mo")
+    api.advance(months=2)
     _, renewal = look(Status.EXPIRED)
     assert renewal.expirationIntent == ExpirationIntent.CUSTOMER_CANCELLED
     api.buy(customer, PREMIUM)
-    api.advance("2mo")
+    api.advance(months=2)
     last, _ = look(Status.ACTIVE)
     assert last.signedDate - began > 365 * DAY
     kept = api.ids(first, revoked=False)
@@ -252,7 +252,7 @@ def test_statuses_are_filtered(api):
     assert api.statuses(coins) == []
     reading, audio = api.buy(customer, MONTHLY), api.buy(customer, AUDIO)
     api.report("subscription", "cancel", customer.name, "--product", AUDIO)
-    api.advance("2mo")
+    api.advance(months=2)
 
     def found(transaction, *wanted):
         return {item.group: item.status for item in api.statuses(transaction, *wanted)}
@@ -268,6 +268,7 @@ def test_statuses_are_filtered(api):
 
 # Errors, keys and tokens.
 
+@pytest.mark.one_database
 def test_errors_have_apples_numbers_and_texts(api):
     client, everything = api.client, TransactionHistoryRequest()
     customer = api.customer()
@@ -329,6 +330,7 @@ def test_keys_are_made_listed_and_revoked(store):
         api.info(coins)
 
 
+@pytest.mark.one_database
 def test_good_tokens_are_taken(api):
     coins, now = api.buy(api.customer(), COINS), int(time.time())
     for claims in ({}, {"iat": None}, {"exp": now + 3_500}, {"nonce": str(uuid.uuid4())}):
@@ -339,6 +341,7 @@ def test_good_tokens_are_taken(api):
         api.connect(make_key(api.store, OTHER_APP), app=OTHER_APP).get_transaction_info(coins)
 
 
+@pytest.mark.one_database
 def test_bad_tokens_are_refused(api, key):
     coins, now = api.buy(api.customer(), COINS), int(time.time())
     foreign, private, public = make_key(api.store, OTHER_APP), private_key(key), private_key(key).public_key()
@@ -393,6 +396,7 @@ def test_bad_tokens_are_refused(api, key):
         )).get_transaction_info(coins)
 
 
+@pytest.mark.one_database
 def test_a_token_of_a_megabyte_is_refused(api):
     coins = api.buy(api.customer(), COINS)
     try:
@@ -406,6 +410,7 @@ def test_a_token_of_a_megabyte_is_refused(api):
 
 # Signatures.
 
+@pytest.mark.one_database
 def test_a_signature_holds_for_its_app_environment_and_root(api):
     signed = api.client.get_transaction_info(api.buy(api.customer(), COINS)).signedTransactionInfo
     head, _, signature = signed.split(".")
@@ -494,10 +499,10 @@ def test_a_transaction_is_finished(api):
 def test_an_app_account_token_is_set(api):
     customer, user = api.customer(), str(uuid.uuid4())
     first = api.buy(customer, AUDIO)
-    api.advance("1mo1d")
+    api.advance(months=1, days=1)
     _, renewed = api.ids(first)[:2]
     api.client.set_app_account_token(first, UpdateAppAccountTokenRequest(user.upper()))
-    api.advance("1mo")
+    api.advance(months=1)
     history, _ = api.history(first)
     assert len(history) >= 3 and {one.appAccountToken for one in history} == {user}
     (item,) = api.statuses(first)
@@ -599,6 +604,7 @@ def test_all_subscribers_are_extended(api):
         api.client.get_status_of_subscription_renewal_date_extensions(str(uuid.uuid4()), CLUB)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("error", [APIError.RATE_LIMIT_EXCEEDED, APIError.GENERAL_INTERNAL])
 def test_requests_fail_on_order(api, error):
     coins = api.buy(api.customer(), COINS)
@@ -657,6 +663,7 @@ def test_consumption_is_taken_from_apples_client(api, version, made, body):
     assert api.report("refund-request", "show", request["requestId"])["consumptionVersion"] == version
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("error, member, value", [
     (4000032, "accountTenure", 8), (4000033, "appAccountToken", "Anna"), (4000034, "consumptionStatus", 4),
     (4000035, "customerConsented", False), (4000036, "deliveryStatus", 6), (4000037, "lifetimeDollarsPurchased", 8),
@@ -668,6 +675,7 @@ def test_wrong_consumption_is_refused(api, error, member, value):
         error, f"/inApps/v1/transactions/consumption/{coins}", "PUT", CONSUMED_V1 | {member: value})
 
 
+@pytest.mark.one_database
 def test_consumption_of_other_products_is_refused(api):
     customer = api.customer()
     lamp, audio = api.buy(customer, LAMP), api.buy(customer, AUDIO)
@@ -679,6 +687,7 @@ NOTIFICATIONS = "/inApps/v1/notifications/history"
 
 
 # The body is made with the store's time.
+@pytest.mark.one_database
 @pytest.mark.parametrize("error, method, path, body", [
     (4000000, "POST", NOTIFICATIONS, lambda now: "x"),
     (4000012, "POST", NOTIFICATIONS, lambda now: {"startDate": 1, "endDate": now}),
@@ -688,12 +697,13 @@ NOTIFICATIONS = "/inApps/v1/notifications/history"
     (4000025, "GET", "/inApps/v2/history/{coins}?excludeRevoked=maybe", None),
     (4040008, "GET", f"/inApps/v1/notifications/test/{uuid.UUID(int=1)}_1", None)])
 def test_further_errors_have_apples_numbers_and_texts(api, error, method, path, body):
-    coins, now = api.buy(api.customer(), COINS), api.report("clock", "show")["milliseconds"]
+    coins, now = api.buy(api.customer(), COINS), api.now
     api.assert_refused(error, path.format(coins=coins), method, body and body(now))
 
 
+@pytest.mark.one_database
 def test_a_body_has_at_most_64_kib(api):
-    now = api.report("clock", "show")["milliseconds"]
+    now = api.now
     asked = {"startDate": now - DAY, "endDate": now, "filler": ""}
     asked["filler"] = "x" * ((64 << 10) - len(json.dumps(asked)))
     # Unknown members are ignored.
@@ -729,7 +739,7 @@ def test_an_offer_is_in_what_it_pays(api):
         None, 3, "Spring")
     assert (item.renewal.offerDiscountType, item.renewal.offerPeriod, item.renewal.renewalPrice) == (
         OfferDiscountType.FREE_TRIAL, "P1M", 0)
-    api.advance("32d")
+    api.advance(days=32)
     (item,) = api.statuses(first)
     assert (item.transaction.rawOfferType, item.transaction.offerIdentifier, item.renewal.offerIdentifier) == (
         3, "Spring", None)
@@ -739,7 +749,7 @@ def test_former_subscribers_have_win_back_offers(api):
     customer = api.customer()
     first = api.buy(customer, AUDIO)
     api.report("subscription", "cancel", customer.name)
-    api.advance("2mo")
+    api.advance(months=2)
     (item,) = api.statuses(first, Status.EXPIRED)
     assert item.renewal.eligibleWinBackOfferIds == ["miss-you"]
 

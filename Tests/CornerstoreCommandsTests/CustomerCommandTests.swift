@@ -220,8 +220,7 @@ import Testing
         "transaction refund", "review list", "review show",
         "review answer", "review hide", "review unhide",
     ])
-    func helpHasExamples(_ command: String) async {
-        let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])
-        #expect(result.output.contains("  cornerstore \(command)"))
+    func helpHasExamples(_ command: String) throws {
+        #expect(try CommandText.discussion(of: command).contains("  cornerstore \(command)"))
     }
 }

@@ -130,9 +130,8 @@ import Testing
         "rate-limit set", "rate-limit off", "authority", "authority show", "authority rotate", "authority key",
         "authority reseal", "store", "store backup", "store restore",
     ])
-    func helpHasExamples(_ command: String) async {
-        let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])
-        #expect(result.output.contains("  cornerstore \(command)"))
+    func helpHasExamples(_ command: String) throws {
+        #expect(try CommandText.discussion(of: command).contains("  cornerstore \(command)"))
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])

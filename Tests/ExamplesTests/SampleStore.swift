@@ -21,7 +21,12 @@ struct SampleStore: Sendable {
     static func with(
         _ backend: Backend = .sqlite, _ body: @MainActor (SampleStore) async throws -> Void
     ) async throws {
-        try await backend.withServerDatabase { url, prefix async throws in try await with(url, prefix, body) }
+        let tables = [
+            "apps": AppSchema.migrations, "sandbox": StoreSchema.migrations, "production": StoreSchema.migrations,
+        ]
+        try await backend.withServerDatabase(ready: tables) { url, prefix async throws in
+            try await with(url, prefix, body)
+        }
     }
 
     @MainActor

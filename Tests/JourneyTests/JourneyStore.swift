@@ -34,7 +34,10 @@ actor JourneyStore {
     ) async throws {
         try await TemporaryDirectory.with { directory async throws in
             for (name, bytes) in files { try bytes.write(to: directory.url.appendingPathComponent(name)) }
-            try await backend.withServerDatabase { url, prefix async throws in
+            let tables = [
+                "apps": AppSchema.migrations, "sandbox": StoreSchema.migrations, "production": StoreSchema.migrations,
+            ]
+            try await backend.withServerDatabase(ready: tables) { url, prefix async throws in
                 let store = try await JourneyStore(directory.url, url, prefix, bucket, items)
                 do {
                     try await body(store)

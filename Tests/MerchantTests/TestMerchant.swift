@@ -54,6 +54,10 @@ struct TestMerchant {
           - {id: magazine, kind: autoRenewableSubscription, grants: [{content: issue-12}]}
         """
 
+    private static let productsFile: Result<ProductsFile, any Error> = Result {
+        try ProductsFile(yaml: Array(products.utf8), file: "products.yaml")
+    }
+
     /// Runs a test over a new merchant.
     static func with(
         _ backend: Backend, policy: MerchantPolicy = MerchantPolicy(environments: [.production, .sandbox]),
@@ -75,8 +79,7 @@ struct TestMerchant {
                         stores: [store], bundleIDs: [bundleID], environments: policy.environments, way: way,
                         appIDs: appIDs),
                     policy: policy, now: { clock.milliseconds }, makeID: { UUID() }, storeAPI: storeAPI)
-                try await merchant.importProducts(
-                    from: try ProductsFile(yaml: Array(products.utf8), file: "products.yaml"))
+                try await merchant.importProducts(from: try productsFile.get())
                 try await body(
                     TestMerchant(merchant: merchant, database: database, clock: clock, authority: authority))
             }

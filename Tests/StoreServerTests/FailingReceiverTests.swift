@@ -121,7 +121,7 @@ private final class UnsteadyReceiver: Sendable {
 
     @Test(arguments: Backend.available, 0..<parts)
     func nothingIsLostAndTheOrderIsKept(_ backend: Backend, _ part: Int) async throws {
-        try await backend.withServerDatabase { url, prefix async throws in
+        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
             try await withServer { configuration in
                 (configuration.databaseURL, configuration.schemaPrefix) = (url, prefix)
             } _: { server async throws in

@@ -43,7 +43,7 @@ struct ReviewServerTests {
     }
 
     @Test(arguments: Backend.available) func aRatingReachesTheLookup(_ backend: Backend) async throws {
-        try await backend.withServerDatabase { url, prefix async throws in
+        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
             try await with {
                 $0.databaseURL = url
                 $0.schemaPrefix = prefix

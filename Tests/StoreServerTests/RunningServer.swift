@@ -124,6 +124,11 @@ struct RunningServer {
 
     struct NeverReady: Error {}
 
+    /// The migrations of a store's schemas on PostgreSQL.
+    static let tables = [
+        "apps": AppSchema.migrations, "sandbox": StoreSchema.migrations, "production": StoreSchema.migrations,
+    ]
+
     // MARK: Speaking to it
 
     struct Reply {

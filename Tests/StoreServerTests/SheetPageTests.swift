@@ -169,31 +169,38 @@ struct SheetPageTests {
         }
     }
 
-    @Test(arguments: [
-        (SheetQuestion.Kind.confirm, "decline", "Nothing was bought."),
+    /// Answers, and the sentences about them.
+    private static let answers: [(kind: SheetQuestion.Kind, choice: String, sentence: String)] = [
+        (.confirm, "decline", "Nothing was bought."),
         (.signIn, "decline", "Nobody was signed in."), (.code, "decline", "No code was redeemed."),
         (.notice, "accept", "Return to the app."), (.refund, "decline", "No refund was requested."),
         (.priceIncrease, "accept", "The subscription renews at the new price."),
         (.priceIncrease, "decline", "The subscription ends with its period."),
         (.priceIncrease, "later", "The app asks again at its next launch."),
-    ]) func anAnsweredPageSaysSo(kind: SheetQuestion.Kind, choice: String, sentence: String) async throws {
+    ]
+
+    @Test func anAnsweredPageSaysSo() async throws {
         try await with { sheets in
-            let sheet = try await sheets.post(Self.question(kind))
-            #expect(try await sheets.get(sheet.path).choices.contains(choice))
-            #expect(try await sheets.answer(sheet, "choice=\(choice)").location == sheet.path)
-            let page = try await sheets.get(sheet.path)
-            #expect(page.status == 200 && page.text.contains(sentence) && page.text.contains("You answered “"))
-            #expect(page.choices.isEmpty && !page.text.contains("<form"))
-            // A double click is as good as one click; another answer comes too late.
-            #expect(try await sheets.answer(sheet, "choice=\(choice)").location == sheet.path)
-            let other = try await sheets.answer(sheet, "choice=\(choice == "accept" ? "decline" : "accept")")
-            #expect(other.status == 409 && other.text.contains("The first answer counts: “"))
-            #expect(try await sheets.reply(sheet)?.choice.rawValue == choice)
+            for (kind, choice, sentence) in Self.answers {
+                let sheet = try await sheets.post(Self.question(kind))
+                #expect(try await sheets.get(sheet.path).choices.contains(choice), "\(kind)")
+                #expect(try await sheets.answer(sheet, "choice=\(choice)").location == sheet.path)
+                let page = try await sheets.get(sheet.path)
+                #expect(page.status == 200 && page.text.contains("You answered “"), "\(kind) \(choice)")
+                #expect(page.text.contains(sentence))
+                #expect(page.choices.isEmpty && !page.text.contains("<form"))
+                // A double click is as good as one click; another answer comes too late.
+                #expect(try await sheets.answer(sheet, "choice=\(choice)").location == sheet.path)
+                let other = try await sheets.answer(sheet, "choice=\(choice == "accept" ? "decline" : "accept")")
+                #expect(other.status == 409 && other.text.contains("The first answer counts: “"))
+                #expect(try await sheets.reply(sheet)?.choice.rawValue == choice)
+            }
         }
     }
 
-    @Test(arguments: [
-        (SheetQuestion.Kind.signIn, "choice=accept&email=a%40example.com&password=", "Type the password."),
+    /// Forms that are not complete, and what their pages say then.
+    private static let incomplete: [(kind: SheetQuestion.Kind, form: String, problem: String)] = [
+        (.signIn, "choice=accept&email=a%40example.com&password=", "Type the password."),
         (.signIn, "choice=accept&email=a%40example.com", "Type the password."),
         (.signIn, "choice=accept&email=++&password=secret", "Type an e-mail address."),
         (.signIn, "choice=later&email=a%40example.com&password=secret", "Press one of the buttons."),
@@ -202,18 +209,22 @@ struct SheetPageTests {
         (.code, "choice=accept&code=+", "Type the code."), (.refund, "choice=accept&option=x", "Choose a reason."),
         (.confirm, "choice=later", "Press one of the buttons."),
         (.notice, "choice=decline", "Press one of the buttons."), (.confirm, "", "Press one of the buttons."),
-    ]) func anIncompleteFormIsShownAgain(kind: SheetQuestion.Kind, form: String, problem: String) async throws {
+    ]
+
+    @Test func anIncompleteFormIsShownAgain() async throws {
         try await with { sheets in
-            let sheet = try await sheets.post(Self.question(kind))
-            let page = try await sheets.answer(sheet, form)
-            #expect(page.status == 422 && page.text.contains(problem) && page.text.contains("role=\"alert\""))
-            #expect(!page.text.contains("secret"))
-            // A problem of a field stands at the field.
-            #expect(page.text.contains("aria-invalid=\"true\"") == !problem.hasPrefix("Press"))
-            if form.contains("a%40example.com") { #expect(page.value("email") == "a@example.com") }
-            // It still waits.
-            #expect(try await sheets.reply(sheet) == nil)
-            #expect(try await sheets.get(sheet.path).choices.count == kind.choices.count)
+            for (kind, form, problem) in Self.incomplete {
+                let sheet = try await sheets.post(Self.question(kind))
+                let page = try await sheets.answer(sheet, form)
+                #expect(page.status == 422 && page.text.contains("role=\"alert\""), "\(kind) \(form)")
+                #expect(page.text.contains(problem) && !page.text.contains("secret"))
+                // A problem of a field stands at the field.
+                #expect(page.text.contains("aria-invalid=\"true\"") == !problem.hasPrefix("Press"))
+                if form.contains("a%40example.com") { #expect(page.value("email") == "a@example.com") }
+                // It still waits.
+                #expect(try await sheets.reply(sheet) == nil)
+                #expect(try await sheets.get(sheet.path).choices.count == kind.choices.count)
+            }
         }
     }
 
@@ -274,28 +285,33 @@ struct SheetPageTests {
         }
     }
 
-    @Test(arguments: [
+    private static let hostile = [
         "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "{{heading}}{{{heading}}}",
         "\u{202E}gnp.\u{0}\u{7}", String(repeating: "<b>&", count: 300),
-    ]) func hostileTextStaysText(text: String) async throws {
+    ]
+
+    @Test func hostileTextStaysText() async throws {
         try await with { sheets in
-            for kind in SheetQuestion.Kind.allCases {
-                var question = SheetQuestion(kind: kind, title: text, lines: [text, text])
-                question.enteredEmail = String(text.prefix(100))
-                let sheet = try await sheets.post(question)
-                let page = try await sheets.get(sheet.path)
-                #expect(page.status == 200 && page.choices.count == kind.choices.count)
-                let shown = text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-                    .replacing("\"", with: "&quot;").replacing("\u{0}", with: " ").replacing("\u{7}", with: " ")
-                #expect(page.text.contains(shown.prefix(200)), "\(kind)")
-                for markup in ["<script", "<img", "<b>", "\u{0}", "\u{7}"] {
-                    #expect(!page.text.contains(markup), "\(kind) \(markup)")
+            for text in Self.hostile {
+                for kind in SheetQuestion.Kind.allCases {
+                    var question = SheetQuestion(kind: kind, title: text, lines: [text, text])
+                    question.enteredEmail = String(text.prefix(100))
+                    let sheet = try await sheets.post(question)
+                    let page = try await sheets.get(sheet.path)
+                    #expect(page.status == 200 && page.choices.count == kind.choices.count)
+                    let shown = text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+                        .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
+                        .replacing("\u{0}", with: " ").replacing("\u{7}", with: " ")
+                    #expect(page.text.contains(shown.prefix(200)), "\(kind)")
+                    for markup in ["<script", "<img", "<b>", "\u{0}", "\u{7}"] {
+                        #expect(!page.text.contains(markup), "\(kind) \(markup)")
+                    }
                 }
+                let sheet = try await sheets.post(Self.question(.signIn))
+                let typed = text.utf8.prefix(200).map { "%" + String($0, radix: 16).leftPadded }.joined()
+                let again = try await sheets.answer(sheet, "choice=accept&password=&email=\(typed)")
+                #expect(again.status == 422 && !again.text.contains("<img") && !again.text.contains("<script"))
             }
-            let sheet = try await sheets.post(Self.question(.signIn))
-            let typed = text.utf8.prefix(200).map { "%" + String($0, radix: 16).leftPadded }.joined()
-            let again = try await sheets.answer(sheet, "choice=accept&password=&email=\(typed)")
-            #expect(again.status == 422 && !again.text.contains("<img") && !again.text.contains("<script"))
         }
     }
 

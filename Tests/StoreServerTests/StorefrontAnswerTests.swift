@@ -125,18 +125,21 @@ struct StorefrontAnswerTests {
         }
     }
 
-    @Test(arguments: [
+    private static let hostileTerms = [
         "%00", "%FF%FE", "%22%20OR%20%22", "NEAR(a%20b)", "name:*", "((((((", "%27;--", "%E2%80%AE%F0%9F%90%92",
         "%E7%8C%BF%E6%9C%88", "%D9%82%D8%B1%D8%AF", "%3Cscript%3E", String(repeating: "a", count: 10_000),
         String(repeating: "%22", count: 2_000),
-    ])
-    func hostileTermsFindNothingOnAPage(_ term: String) async throws {
+    ]
+
+    @Test func hostileTermsFindNothingOnAPage() async throws {
         try await with { server in
             let store = server.addresses.storefront
-            for path in ["/find?term=\(term)", "/us/find?term=\(term)&offset=99999999999999999999"] {
-                let page = try await Self.answer(store + path)
-                #expect(page.status == 200 && page.text.contains("No item of this storefront"), "\(page.text)")
-                #expect(!page.text.contains("<script"))
+            for term in Self.hostileTerms {
+                for path in ["/find?term=\(term)", "/us/find?term=\(term)&offset=99999999999999999999"] {
+                    let page = try await Self.answer(store + path)
+                    #expect(page.status == 200 && page.text.contains("No item of this storefront"), "\(page.text)")
+                    #expect(!page.text.contains("<script"))
+                }
             }
         }
     }

@@ -103,6 +103,9 @@ struct TestStore {
     let database: Database
     let databases: StoreDatabases
 
+    /// The unchanged catalog, which most tests use, read once.
+    private static let usualCatalog: Result<Catalog, any Error> = Result { try catalog() }
+
     /// - Parameter edit: changes the file's text.
     static func catalog(_ edit: (String) -> String = { $0 }) throws -> Catalog {
         try Catalog(apps: try CornerstoreCatalogFile.read(Array(edit(catalogText).utf8), file: "test.yaml").apps)
@@ -116,7 +119,7 @@ struct TestStore {
         let authority = try await TestAuthority.value
         let databases = StoreDatabases(apps: apps, sandbox: database, production: database)
         let registry = try await AppRegistry.open(databases)
-        let catalog = try given ?? CurrentCatalog(catalog())
+        let catalog = try given ?? CurrentCatalog(usualCatalog.get())
         try await registry.register(catalog.value.apps.map(\.bundleID), at: clock.milliseconds)
         // An iOS 6 receipt carries its leaf alone.
         let intermediates = StoreEnvironment.allCases.map { authority.receiptSigner(for: $0).certificates[1] }

@@ -33,11 +33,34 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
         migrations: [Migration] = [], connections: Int = 4,
         _ body: (Database, DatabaseLocation) async throws -> T
     ) async throws -> T {
-        try await withLocation(connections: connections) { location in
+        try await withLocation(migrations, connections) { location in
             let database = try await Database.open(location, migrations: migrations, logger: .silent)
             let result = await Result.catching { try await body(database, location) }
             await database.close()
             return try result.get()
+        }
+    }
+
+    /// Gives a place that may have the migrations' tables already, and no rows in them.
+    private func withLocation<T>(
+        _ migrations: [Migration], _ connections: Int, _ body: (DatabaseLocation) async throws -> T
+    ) async throws -> T {
+        // A single migration is applied as fast as the tables would be copied.
+        guard migrations.count > 1 else { return try await withLocation(connections: connections, body) }
+        switch self {
+        case .sqlite:
+            return try await TemporaryDirectory.with { directory in
+                let path = directory.path("store.sqlite")
+                try await ReadyDatabases.shared.write(migrations, to: path)
+                return try await body(.sqlite(path: path))
+            }
+        case .postgresql:
+            guard let address = Self.address, ReadyDatabases.mayLeaveSchemas else {
+                return try await withLocation(connections: connections, body)
+            }
+            return try await ReadyDatabases.withSchemas(["": migrations], at: address) { schema in
+                try await body(.postgresql(url: address, schema: schema, connections: connections))
+            }
         }
     }
 
@@ -51,26 +74,42 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
             }
         case .postgresql:
             guard let address = Self.address else { throw MissingServer() }
-            let schema = "test_" + String(UInt64.random(in: .min ... .max), radix: 36)
+            let schema = Self.newName()
             let location = DatabaseLocation.postgresql(url: address, schema: schema, connections: connections)
             let result = await Result.catching { try await body(location) }
-            try await Self.drop(schema, at: address)
+            try await SchemaJanitor.drop(schema)
             return try result.get()
         }
     }
 
     /// Gives a store server a database of its own: the address (nil for SQLite in its data directory) and the prefix of
     /// its schemas, which are removed afterwards.
+    ///
+    /// - Parameter ready: migrations whose tables PostgreSQL may have already, by the end of the schema's name, such as
+    ///   `apps`. The test must close what it opens there.
     @discardableResult
-    public func withServerDatabase<T>(_ body: (_ url: String?, _ schemaPrefix: String) async throws -> T) async throws
-        -> T
-    {
-        let prefix = "test_" + String(UInt64.random(in: .min ... .max), radix: 36)
-        guard self == .postgresql else { return try await body(nil, prefix) }
+    public func withServerDatabase<T>(
+        ready: [String: [Migration]] = [:], _ body: (_ url: String?, _ schemaPrefix: String) async throws -> T
+    ) async throws -> T {
+        guard self == .postgresql else { return try await body(nil, Self.newName()) }
         guard let address = Self.address else { throw MissingServer() }
+        guard !ready.isEmpty, ReadyDatabases.mayLeaveSchemas else {
+            return try await withServerSchemas(Self.newName(), address, but: [], body)
+        }
+        let tables = Dictionary(uniqueKeysWithValues: ready.map { ("_" + $0.key, $0.value) })
+        return try await ReadyDatabases.withSchemas(tables, at: address) { prefix in
+            try await withServerSchemas(prefix, address, but: Set(ready.keys), body)
+        }
+    }
+
+    /// Runs a test with a server's schemas, and removes them afterwards but some.
+    private func withServerSchemas<T>(
+        _ prefix: String, _ address: String, but kept: Set<String>,
+        _ body: (_ url: String?, _ schemaPrefix: String) async throws -> T
+    ) async throws -> T {
         let result = await Result.catching { try await Self.servers.with { try await body(address, prefix) } }
-        for name in ["apps", "sandbox", "production", "processes", "merchant"] {
-            try await Self.drop("\(prefix)_\(name)", at: address)
+        for name in ["apps", "sandbox", "production", "processes", "merchant"] where !kept.contains(name) {
+            try await SchemaJanitor.drop("\(prefix)_\(name)")
         }
         return try result.get()
     }
@@ -78,15 +117,8 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
     /// The places for store servers over PostgreSQL, each of which has many connections.
     private static let servers = TestSlots(12)
 
-    private static func drop(_ schema: String, at address: String) async throws {
-        let location = DatabaseLocation.postgresql(url: address, schema: "test_janitor", connections: 1)
-        let database = try await Database.open(location, migrations: [], logger: .silent)
-        let result = await Result.catching {
-            try await database.write { try $0.execute("DROP SCHEMA IF EXISTS \(schema) CASCADE") }
-        }
-        await database.close()
-        _ = try result.get()
-    }
+    /// A new name for a schema, or for the beginning of its name.
+    static func newName() -> String { "test_" + String(UInt64.random(in: .min ... .max), radix: 36) }
 
     /// CI runs without a server; run the tests through `scripts/with-postgresql`.
     public struct MissingServer: Error, CustomStringConvertible {
@@ -118,7 +150,7 @@ extension Backend {
         -> T
     {
         guard let address, var parts = URLComponents(string: address) else { throw MissingServer() }
-        let names = (0..<2).map { _ in "test_" + String(UInt64.random(in: .min ... .max), radix: 36) }
+        let names = (0..<2).map { _ in newName() }
         for name in names { try psql("CREATE DATABASE \(name)", at: address) }
         let addresses = names.map { name in
             parts.path = "/\(name)"
