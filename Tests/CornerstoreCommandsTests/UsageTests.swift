@@ -82,7 +82,8 @@ import Testing
         "merchant serve --config no-such-file",
         "catalog convert no-such-file --to yaml", "serve a.storekit --config no-such-file",
         "content build no-such-folder",
-        "key sign-offer a --offer b --key c --key-file no-such-file", "content check no-such-file", "store restore no-such-folder", "store backup copy --config no-such-file",
+        "key sign-offer a --offer b --key c --key-file no-such-file",
+        "content check no-such-file", "store restore no-such-folder", "store backup copy --config no-such-file",
     ])
     func whatCannotBeDoneEndsWithOneAndSaysWhy(_ line: String) async throws {
         let result = await Capture.run(
@@ -125,7 +126,8 @@ import Testing
         "subscriptions change", "subscriptions page",
         "merchant restore", "product", "product list", "product create", "product set", "product submit",
         "product history", "app register", "app checklist", "catalog import", "catalog export",
-        "key", "key make", "key list", "key revoke", "key sign-offer", "notification", "notification list", "notification show",
+        "key", "key make", "key list", "key revoke", "key sign-offer", "notification", "notification list",
+        "notification show",
         "notification resend", "notification test", "notification sample", "notification url", "notification url show",
         "notification url set", "notification url remove", "rate-limit", "rate-limit show", "rate-limit apple",
         "rate-limit set", "rate-limit off", "authority", "authority show", "authority rotate", "authority key",

@@ -193,20 +193,20 @@ extension OfferSigner {
             let (one, two) = (try signer.jws(at: now), try signer.jws(at: now))
             let parts = one.compactJWS.split(separator: ".").map(String.init)
             let others = two.compactJWS.split(separator: ".").map(String.init)
-            wrong += [
+            let broken: [[String]] = [
                 [parts[0], others[1], parts[2]], [parts[0], parts[1], others[2]], [parts[0], parts[1], ""],
-                [parts[0], parts[1]], parts + [parts[2]], [parts[0], parts[1], parts[2] + "="], ["", "", ""], ["?"],
-                [String(repeating: "A", count: StoreLimits.offerJWS)],
-            ].map { OfferJWS(offerID: "half", compactJWS: $0.joined(separator: ".")) }
-            var cases = wrong.map { ($0, WireError.Code.invalidOfferSignature) }
-            cases += [
+                [parts[0], parts[1]], [parts[0], parts[1], parts[2], parts[2]], [parts[0], parts[1], "\(parts[2])="],
+                ["", "", ""], ["?"], [String(repeating: "A", count: StoreLimits.offerJWS)],
+            ]
+            wrong += broken.map { OfferJWS(offerID: "half", compactJWS: $0.joined(separator: ".")) }
+            let special: [(OfferJWS, WireError.Code)] = [
                 (OfferJWS(offerID: "gift", compactJWS: one.compactJWS), .invalidOfferSignature),
                 (OfferJWS(offerID: "", compactJWS: one.compactJWS), .missingOfferParameters),
                 (OfferJWS(offerID: "half", compactJWS: ""), .missingOfferParameters),
                 (try signer.jws("none", at: now), .invalidOfferIdentifier),
                 (try signer.jws("dear", at: now), .invalidOfferPrice),
             ]
-            for (offer, code) in cases {
+            for (offer, code) in wrong.map({ ($0, WireError.Code.invalidOfferSignature) }) + special {
                 let response = try await test.store.purchase(request(test, offer), by: account)
                 #expect(response.state == .failed && response.failure?.code == code, "\(offer)")
             }

@@ -51,11 +51,11 @@ struct BuyCommand: AsyncParsableCommand {
             valueName: "text"))
     var username: String?
     @Option(
-        help: ArgumentHelp("The promotional offer to buy with. Its signature is in --offer-jws.", valueName: "offer-id"))
+        help: ArgumentHelp("The promotional offer to buy with, signed in --offer-jws.", valueName: "offer-id"))
     var offer: String?
     @Option(
         help: ArgumentHelp(
-            "The file with the offer's JWS, as the app's server or “cornerstore key sign-offer” makes it; - for standard input.",
+            "The file with the offer's JWS, from “cornerstore key sign-offer”; - for standard input.",
             valueName: "file"), completion: .file())
     var offerJWS: String?
     @OptionGroup var password: PasswordOptions

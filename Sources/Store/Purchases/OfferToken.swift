@@ -45,8 +45,7 @@ struct OfferToken {
         let claims = try FlatJSONObject(payload)
         let nonceText = Array(try claims.string(required: "nonce").utf8)
         guard try head.string(required: "alg").hasSameBytes(as: "ES256"), !head.has("crit"),
-            try head.string("typ")?.hasSameBytes(as: "JWT") ?? true,
-            claims.isFor(Self.audience),
+            try head.string("typ")?.hasSameBytes(as: "JWT") ?? true, claims.isFor(Self.audience),
             let issued = try claims.number("iat"), issued > 0, issued < Self.latest,
             let nonce = UUID(text: nonceText.span)
         else { throw Malformed() }
