@@ -38,6 +38,8 @@ public final class Store: Sendable {
     let policy: RenewalPolicy
     /// The rate limits of the App Store Server API.
     let rateLimits: APIRateLimits
+    /// The keys of the App Store Server API, which also sign offers as JWS, shared by both stores; nil for none.
+    let apiKeys: APIKeys?
     /// The versions of apps that customers have and that the database has already.
     let versions = RecentValues<CustomerKey, String>(capacity: 4_096)
     /// Transactions that the server API has signed, some 8 MB.
@@ -50,7 +52,7 @@ public final class Store: Sendable {
         catalog: CurrentCatalog, content: ContentLibrary?, changes: Changes, payments: SandboxPaymentProcessor,
         processor: any PaymentProcessor, ids: TransactionIDs,
         issuer: ReceiptIssuer, verifier: ReceiptVerifier, policy: RenewalPolicy, rateLimits: APIRateLimits,
-        faults: Faults
+        faults: Faults, apiKeys: APIKeys?
     ) {
         self.environment = environment
         self.database = database
@@ -70,6 +72,7 @@ public final class Store: Sendable {
         self.policy = policy
         self.rateLimits = rateLimits
         self.faults = faults
+        self.apiKeys = apiKeys
     }
 
     /// Records that a part of this store changed. Call it after the change is durable.
@@ -86,6 +89,7 @@ public final class Store: Sendable {
     ///   - processor: the payment processor; nil for the sandbox's own, which approves or declines by rule.
     ///   - changes: counts what changes in both stores.
     ///   - policy: how subscriptions renew; nil for the environment's usual way.
+    ///   - apiKeys: the keys of the App Store Server API, which also sign offers as JWS; nil for none.
     ///   - isFresh: whether this process has heard of all accounts that other processes changed until a second ago.
     /// - Throws: ``DatabaseError``.
     public static func open(
@@ -93,7 +97,7 @@ public final class Store: Sendable {
         content: ContentLibrary?, signer: @escaping @Sendable () -> ReceiptSigner, verifier: ReceiptVerifier, node: Int,
         realTime: @escaping @Sendable () -> Date, passwordCost: PasswordCost = .standard,
         processor: (any PaymentProcessor)?, changes: Changes = Changes(), policy: RenewalPolicy? = nil,
-        isFresh: @escaping @Sendable () -> Bool = { true }
+        apiKeys: APIKeys? = nil, isFresh: @escaping @Sendable () -> Bool = { true }
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
@@ -122,7 +126,7 @@ public final class Store: Sendable {
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
             issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier,
-            policy: policy ?? .usual(environment), rateLimits: rateLimits, faults: faults)
+            policy: policy ?? .usual(environment), rateLimits: rateLimits, faults: faults, apiKeys: apiKeys)
     }
 
     /// Changes the clock and saves its setting, so that a restart keeps it. Returns when everything that is due for

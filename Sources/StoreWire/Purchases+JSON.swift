@@ -14,6 +14,7 @@ extension PurchaseRequest: JSONReadable {
             applicationUsername: try members.string("applicationUsername"),
             simulatesAskToBuy: try members.flag(required: "simulatesAskToBuy"),
             agreedPrice: try members.message("agreedPrice"), offer: try members.message("offer"),
+            offerJWS: try members.message("offerJWS"),
             winBackOfferID: try members.string("winBackOfferId"))
     }
 }
@@ -32,6 +33,13 @@ extension SignedOffer: JSONReadable {
             offerID: try members.string(required: "offerId"), keyID: try members.string(required: "keyId"),
             nonce: try members.uuid(required: "nonce"), signature: try members.string(required: "signature"),
             timestamp: try members.wholeNumber(required: "timestamp"))
+    }
+}
+
+extension OfferJWS: JSONReadable {
+    package init(_ members: FlatJSONObject) throws(FlatJSONScanner.Failure) {
+        self.init(
+            offerID: try members.string(required: "offerId"), compactJWS: try members.string(required: "compactJWS"))
     }
 }
 

@@ -19,15 +19,18 @@ public struct PurchaseRequest: Encodable, Sendable, Equatable {
     /// The unit price that the customer saw and agreed to. The store refuses with ``WireError/Code/priceChanged`` when
     /// the price differs. A price of zero only lets the customer get an owned product again.
     public var agreedPrice: Money?
-    /// The promotional offer to apply; nil for the regular price.
+    /// The promotional offer to apply, with StoreKit 1's signature; nil for the regular price.
     public var offer: SignedOffer?
+    /// The promotional offer to apply, signed as StoreKit 2 presents it; nil for none. A request has one offer at most.
+    public var offerJWS: OfferJWS?
     /// The win-back offer to apply, for a customer who no longer subscribes; nil for none.
     public var winBackOfferID: String?
 
     /// Creates a purchase request.
     public init(
         idempotencyKey: UUID, bundleID: BundleID, productID: ProductID, quantity: Int, applicationUsername: String?,
-        simulatesAskToBuy: Bool, agreedPrice: Money?, offer: SignedOffer? = nil, winBackOfferID: String? = nil
+        simulatesAskToBuy: Bool, agreedPrice: Money?, offer: SignedOffer? = nil, offerJWS: OfferJWS? = nil,
+        winBackOfferID: String? = nil
     ) {
         self.idempotencyKey = idempotencyKey
         self.bundleID = bundleID
@@ -37,6 +40,7 @@ public struct PurchaseRequest: Encodable, Sendable, Equatable {
         self.simulatesAskToBuy = simulatesAskToBuy
         self.agreedPrice = agreedPrice
         self.offer = offer
+        self.offerJWS = offerJWS
         self.winBackOfferID = winBackOfferID
     }
 
@@ -44,7 +48,7 @@ public struct PurchaseRequest: Encodable, Sendable, Equatable {
         case idempotencyKey
         case bundleID = "bundleId"
         case productID = "productId"
-        case quantity, applicationUsername, simulatesAskToBuy, agreedPrice, offer
+        case quantity, applicationUsername, simulatesAskToBuy, agreedPrice, offer, offerJWS
         case winBackOfferID = "winBackOfferId"
     }
 }
@@ -85,6 +89,27 @@ public struct SignedOffer: Codable, Sendable, Hashable {
         case offerID = "offerId"
         case keyID = "keyId"
         case nonce, signature, timestamp
+    }
+}
+
+/// A subscription's promotional offer, signed by the app's server as a JWS (Apple, "Generating JWS to sign App Store
+/// requests").
+public struct OfferJWS: Codable, Sendable, Hashable {
+    /// The offer's identifier.
+    public var offerID: String
+    /// The JWS in compact form, with ES256. Its claims are `iss`, `bid`, `aud` (`promotional-offer`), `iat`, `nonce`,
+    /// `productId`, `offerIdentifier` and, if the app's server named the customer, `transactionId`.
+    public var compactJWS: String
+
+    /// Creates a signed offer.
+    public init(offerID: String, compactJWS: String) {
+        self.offerID = offerID
+        self.compactJWS = compactJWS
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case offerID = "offerId"
+        case compactJWS
     }
 }
 

@@ -8,6 +8,8 @@ public enum StoreLimits {
     public static let itemsInOneRequest = 20
     /// The most bytes of UTF-8 in the signature of a ``SignedOffer``: Base64 of at most 72 bytes of DER.
     public static let offerSignature = 128
+    /// The most bytes in an ``OfferJWS``. Those of Apple's libraries have about 500.
+    public static let offerJWS = 4_096
     /// The most bytes of UTF-8 in `applicationUsername`.
     public static let applicationUsername = 512
     /// The most bytes of UTF-8 in a product or bundle identifier.

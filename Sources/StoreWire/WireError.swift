@@ -52,7 +52,7 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         /// The offer's signature is invalid: the key is unknown, the signed values differ, the signature is too old, or
         /// it was used before. A failed purchase.
         public static let invalidOfferSignature: Code = "invalid_offer_signature"
-        /// The offer's identifier, key or signature is missing. A failed purchase.
+        /// The offer's identifier, key, signature or JWS is missing. A failed purchase.
         public static let missingOfferParameters: Code = "missing_offer_parameters"
         /// The offer costs more than the product. A failed purchase.
         public static let invalidOfferPrice: Code = "invalid_offer_price"

@@ -44,7 +44,8 @@ import Testing
         "notification test --environment mars", "rate-limit set", "rate-limit set history", "rate-limit set history 0",
         "rate-limit set books 1", "rate-limit set history 1000000001", "rate-limit apple --environment mars",
         "notification sample", "price-increase accept pro", "price-increase decline", "authority reseal",
-        "authority reseal --new-key no-such-file",
+        "authority reseal --new-key no-such-file", "buy a --offer b", "buy a --offer-jws b",
+        "buy --item 7 --offer b --offer-jws c", "key sign-offer a --offer b", "key sign-offer a --key b --key-file c",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -81,6 +82,7 @@ import Testing
         "merchant serve --config no-such-file",
         "catalog convert no-such-file --to yaml", "serve a.storekit --config no-such-file",
         "content build no-such-folder",
+        "key sign-offer a --offer b --key c --key-file no-such-file",
         "content check no-such-file", "store restore no-such-folder", "store backup copy --config no-such-file",
     ])
     func whatCannotBeDoneEndsWithOneAndSaysWhy(_ line: String) async throws {
@@ -124,7 +126,8 @@ import Testing
         "subscriptions change", "subscriptions page",
         "merchant restore", "product", "product list", "product create", "product set", "product submit",
         "product history", "app register", "app checklist", "catalog import", "catalog export",
-        "key", "key make", "key list", "key revoke", "notification", "notification list", "notification show",
+        "key", "key make", "key list", "key revoke", "key sign-offer", "notification", "notification list",
+        "notification show",
         "notification resend", "notification test", "notification sample", "notification url", "notification url show",
         "notification url set", "notification url remove", "rate-limit", "rate-limit show", "rate-limit apple",
         "rate-limit set", "rate-limit off", "authority", "authority show", "authority rotate", "authority key",

@@ -1,6 +1,7 @@
 import ControlWire
 import Crypto
 import Foundation
+import MerchantServer
 import StoreReceipts
 import StoreServer
 import StoreWire
@@ -65,6 +66,31 @@ struct OfferJourneyTests {
             #expect(
                 purchases.compactMap(\.failure).sorted() == ["ineligible_for_offer", "invalid_offer_signature"])
             #expect(purchases.map(\.amount).sorted() == [0, 0, 5990, 7990])
+            await app.stop()
+        }
+    }
+
+    @Test func `an offer signed as JWS is shown on the sheet and sold`() async throws {
+        try await JourneyStore.with(.sqlite) { store async throws in
+            let device = try await JourneyDevice(store, email: "ape@example.com")
+            let app = JourneyApp(device.launch(), grants: Grants())
+            app.queue.add(club(nil, username: nil))
+            await app.told(3)
+            try await store.cancelSubscriptions(of: "ape@example.com")
+            #expect(try await store.control("PUT", "clock", #"{"advance":3456000000}"#).status == 200)
+            let key = try P256.Signing.PrivateKey(
+                derRepresentation: #require(Data(base64Encoded: JourneyStore.offerKey)))
+            let signer = try StoreAPIKey(
+                bundleID: JourneyStore.bundleID, keyID: "OFFERKEY01", issuerID: "an-issuer", pem: key.pemRepresentation)
+            let offer = payment("club.monthly")
+            offer.setPromotionalOffer(
+                "come-back",
+                compactJWS: try signer.promotionalOffer(
+                    "come-back", of: "club.monthly", at: Int64(Date().timeIntervalSince1970)))
+            app.queue.add(offer)
+            await app.told(6)
+            #expect(device.sheets.map(\.unitPrice) == [5.99, 7.99])
+            #expect(try await device.checkedReceipt().inApp.map(\.promotionalOfferID) == [nil, "come-back"])
             await app.stop()
         }
     }

@@ -58,6 +58,24 @@ struct PaymentDiscountTests {
         await engine.stop()
     }
 
+    @Test func `a JWS reaches the store instead of a discount`() async throws {
+        let engine = device.launch()
+        let observer = GrantBook().observer()
+        let queue = SKPaymentQueue(engine: engine)
+        queue.add(observer)
+        let payment = try #require(discounted().mutableCopy() as? SKMutablePayment)
+        payment.setPromotionalOffer("half", compactJWS: "a.b.c")
+        #expect(payment.paymentDiscount == nil && payment != discounted())
+        queue.add(payment)
+        await observer.wait { $0.contains { $0.hasPrefix("removed purchased") } }
+        let request = try #require(device.store.purchases.values.first?.request)
+        #expect(request.offerJWS == OfferJWS(offerID: "half", compactJWS: "a.b.c") && request.offer == nil)
+        await engine.stop()
+
+        payment.paymentDiscount = discounted().paymentDiscount
+        #expect(payment == discounted())
+    }
+
     @Test(
         arguments: [
             (.invalidOfferIdentifier, .invalidOfferIdentifier), (.invalidOfferSignature, .invalidSignature),

@@ -127,7 +127,8 @@ struct TestStore {
             environment, databases: databases, apps: registry, catalog: catalog,
             content: content, signer: { authority.receiptSigner(for: environment) },
             verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
-            realTime: clock.now, passwordCost: PasswordCost(rounds: 16), processor: processor)
+            realTime: clock.now, passwordCost: PasswordCost(rounds: 16), processor: processor,
+            apiKeys: try await APIKeys.open(databases))
         return TestStore(store: store, clock: clock, database: database, databases: databases)
     }
 

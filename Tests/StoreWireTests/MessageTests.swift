@@ -15,7 +15,7 @@ struct MessageTests {
             idempotencyKey: key, bundleID: BundleID(text), productID: ProductID(text), quantity: Int(number),
             applicationUsername: text, simulatesAskToBuy: true, agreedPrice: Money(milliunits: number, currency: text),
             offer: SignedOffer(offerID: text, keyID: text, nonce: key, signature: text, timestamp: number),
-            winBackOfferID: text)
+            offerJWS: OfferJWS(offerID: text, compactJWS: text), winBackOfferID: text)
     }
 
     private static func transaction(_ text: String, _ number: Int64, _ kind: ProductKind) -> TransactionDescription {
@@ -41,7 +41,7 @@ struct MessageTests {
     @Test func leftOutMembersAreNil() throws {
         var request = Self.request("credits5", 3)
         (request.applicationUsername, request.agreedPrice, request.offer) = (nil, nil, nil)
-        request.winBackOfferID = nil
+        (request.offerJWS, request.winBackOfferID) = (nil, nil)
         #expect(try PurchaseRequest(json: Array(JSONEncoder().encode(request))) == request)
     }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import CornerstoreEncoding
 import Foundation
 import StoreServer
+import StoreWire
 
 /// `cornerstore buy`: a device from the shell.
 struct BuyCommand: AsyncParsableCommand {
@@ -18,6 +19,7 @@ struct BuyCommand: AsyncParsableCommand {
               cornerstore buy com.example.app.coins --json | jq -r .transactionId
               cornerstore buy --item 1400000003
               cornerstore buy com.example.app.coins --username 6f1c0c8e-2b8e-4c39-9d1b-0d2f6a5b8c11
+              cornerstore buy com.example.club.monthly --offer come-back --offer-jws offer.jws
 
             The receipt is copied before the transaction is finished, because finished consumables are removed from it. The command also \
             finishes the unfinished transactions of earlier purchases on this device. Each account has its own device in the data \
@@ -48,6 +50,14 @@ struct BuyCommand: AsyncParsableCommand {
             "The payment's applicationUsername, such as the merchant's accountToken for the user (a UUID).",
             valueName: "text"))
     var username: String?
+    @Option(
+        help: ArgumentHelp("The promotional offer to buy with, signed in --offer-jws.", valueName: "offer-id"))
+    var offer: String?
+    @Option(
+        help: ArgumentHelp(
+            "The file with the offer's JWS, from “cornerstore key sign-offer”; - for standard input.",
+            valueName: "file"), completion: .file())
+    var offerJWS: String?
     @OptionGroup var password: PasswordOptions
     @Option(help: ArgumentHelp("The file to write the app receipt to.", valueName: "file"), completion: .file())
     var receiptOut: String?
@@ -68,12 +78,17 @@ struct BuyCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--item needs no --app, --quantity, --username or --receipt-out. An item has no receipt.")
         }
+        guard (offer == nil) == (offerJWS == nil), offer?.isEmpty != true else {
+            throw ValidationError("Give both --offer and --offer-jws, or neither.")
+        }
+        guard item == nil || offer == nil else { throw ValidationError("An item has no offers.") }
         guard username?.isEmpty != true else { throw ValidationError("--username must not be empty.") }
     }
 
     func run() async throws {
         if let item { return try await buy(item: item) }
         guard let product else { return }
+        let signed = try signedOffer()
         let addresses = try control.data.addresses()
         let seller = try await AppSelection.bundleID(of: product, app: app, control.client())
         let data = control.data.directory
@@ -89,9 +104,19 @@ struct BuyCommand: AsyncParsableCommand {
             root: data.appendingPathComponent("roots/receipt-root.der"))
         let purchase = ShellPurchase(
             device: device, customer: customer, productID: product, quantity: quantity, username: username,
-            receiptOut: receiptOut)
+            offer: signed, receiptOut: receiptOut)
         let report = try await Progress.during("Buying \(product)", saysSoInLogs: true) { try await purchase.perform() }
         try Console.current.report(report, json: output.json) { report.text($0) }
+    }
+
+    /// Reads the offer's JWS; nil without an offer.
+    private func signedOffer() throws -> OfferJWS? {
+        guard let offer, let offerJWS else { return nil }
+        // A file of text ends with a line break, perhaps of two characters.
+        let bytes = try BoundedInput.read(offerJWS, limit: StoreLimits.offerJWS + 2, what: "JWS")
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !text.isEmpty else { throw CommandError(.failed, "The JWS in \(offerJWS) is empty.") }
+        return OfferJWS(offerID: offer, compactJWS: text)
     }
 
     private func buy(item: Int64) async throws {

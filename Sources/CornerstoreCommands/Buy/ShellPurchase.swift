@@ -14,6 +14,8 @@ struct ShellPurchase: Sendable {
     var quantity: Int
     /// `applicationUsername` of the payment.
     var username: String?
+    /// The promotional offer; nil for the product's price.
+    var offer: OfferJWS?
     var receiptOut: URL?
 
     /// Buys the product and finishes the transaction.
@@ -36,6 +38,7 @@ struct ShellPurchase: Sendable {
         payment.productIdentifier = productID
         payment.quantity = quantity
         payment.applicationUsername = username
+        if let offer { payment.setPromotionalOffer(offer.offerID, compactJWS: offer.compactJWS) }
         queue.add(payment)
         return try await finish(events, queue)
     }

@@ -6,13 +6,14 @@ import Foundation
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Make, list and revoke the keys with which an app's server calls the App Store Server API.",
+        abstract: "Make, list and revoke the keys of the App Store Server API, and sign offers with them.",
         discussion: """
               cornerstore key make --app com.example.club
               cornerstore key list
               cornerstore key revoke 4J8Q2M9XKT
+              cornerstore key sign-offer com.example.club.monthly --offer come-back --key 4J8Q2M9XKT --key-file club.p8
             """,
-        subcommands: [List.self, Make.self, Revoke.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Make.self, Revoke.self, SignOffer.self], defaultSubcommand: List.self)
 
     private static func rows(_ keys: [ControlAPI.APIKey], _ style: Style) -> String {
         Table(

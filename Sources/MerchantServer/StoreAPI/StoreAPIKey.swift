@@ -38,11 +38,14 @@ public struct StoreAPIKey: Sendable, CustomStringConvertible {
     /// Makes the bearer token of one request: a JSON Web Token (RFC 7519) with ES256.
     /// - Parameter now: seconds since 1970.
     func token(at now: Int64) throws -> String {
-        let head = Head(kid: keyID)
-        let claims = Claims(
-            iss: issuerID, iat: now, exp: now + Self.tokenLife, aud: Self.audience, bid: bundleID.rawValue)
+        try signed(
+            Claims(iss: issuerID, iat: now, exp: now + Self.tokenLife, aud: Self.audience, bid: bundleID.rawValue))
+    }
+
+    /// Returns claims as a JSON Web Token in compact form, signed by the key.
+    func signed(_ claims: some Encodable) throws -> String {
         let signed =
-            Base64URL.encoded(try JSONEncoder.compact.encode(head)) + "."
+            Base64URL.encoded(try JSONEncoder.compact.encode(Head(kid: keyID))) + "."
             + Base64URL.encoded(try JSONEncoder.compact.encode(claims))
         let signature = try privateKey.signature(for: Data(signed.utf8))
         return signed + "." + Base64URL.encoded(signature.rawRepresentation)

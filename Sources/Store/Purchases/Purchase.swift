@@ -54,7 +54,8 @@ struct Purchase: Sendable, Equatable {
 extension PurchaseRequest {
     /// The offer that the request names; nil for none.
     var namedOffer: NamedOffer? {
-        offer.map { NamedOffer(.promotional, $0.offerID) } ?? winBackOfferID.map { NamedOffer(.winBack, $0) }
+        (offer?.offerID ?? offerJWS?.offerID).map { NamedOffer(.promotional, $0) }
+            ?? winBackOfferID.map { NamedOffer(.winBack, $0) }
     }
 }
 

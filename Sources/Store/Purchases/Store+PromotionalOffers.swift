@@ -4,7 +4,7 @@ import Foundation
 import StoreWire
 
 extension Store {
-    /// How long an offer's signature is valid, in milliseconds (Apple: 24 hours).
+    /// How long an offer's signature is valid, in milliseconds (Apple: 24 hours). Apple documents no time for a JWS.
     static let offerLifetime: Int64 = 86_400_000
 
     /// Finds and checks the offer of a request; nil when the request names none.
@@ -12,8 +12,8 @@ extension Store {
     ///   - named: the offer of a code, or of a purchase that waited.
     ///   - kept: the terms of `named` in case that the catalog no longer has it; nil when they are unknown.
     func promotion(
-        _ request: PurchaseRequest, of product: CatalogProduct, app: CatalogApp, named: NamedOffer?,
-        kept: CatalogOffer?
+        _ request: PurchaseRequest, of product: CatalogProduct, app: CatalogApp, account: Account,
+        named: NamedOffer?, kept: CatalogOffer?
     ) async throws -> Result<ChosenOffer?, WireError> {
         guard let wanted = request.namedOffer ?? named else { return .success(nil) }
         func refuse(_ code: WireError.Code, _ message: String) -> Result<ChosenOffer?, WireError> {
@@ -22,36 +22,100 @@ extension Store {
         if let signed = request.offer, !signed.isComplete {
             return refuse(.missingOfferParameters, "The offer lacks its identifier, key, signature or time.")
         }
+        if let signed = request.offerJWS, !signed.isComplete {
+            return refuse(.missingOfferParameters, "The offer lacks its identifier or JWS.")
+        }
         guard let offer = product.subscription?.offer(wanted) ?? kept else {
             return refuse(.invalidOfferIdentifier, "The product has no \(wanted.kind.words) with this identifier.")
         }
         let chosen = ChosenOffer(name: wanted, offer: offer)
-        guard let signed = request.offer else { return .success(chosen) }
-        // Accept the time by the store's clock or by real time, because the app's server may use either.
-        let ages = [clock.milliseconds, clock.realMilliseconds].map {
-            $0.subtractingReportingOverflow(signed.timestamp)
-        }
-        guard ages.contains(where: { !$0.overflow && $0.partialValue.magnitude <= UInt64(Self.offerLifetime) }) else {
-            return refuse(.invalidOfferSignature, "The offer was signed more than 24 hours ago.")
-        }
-        let message = signed.message(
-            bundleID: request.bundleID, productID: request.productID, applicationUsername: request.applicationUsername)
-        guard let key = app.subscriptionOfferKey, key.id.hasSameBytes(as: signed.keyID),
-            let der = Data(base64Encoded: signed.signature),
-            let signature = try? P256.Signing.ECDSASignature(derRepresentation: der),
-            key.publicKey.isValidSignature(signature, for: Data(message.utf8))
-        else {
-            return refuse(.invalidOfferSignature, "The offer's signature does not match this key and these values.")
-        }
+        let problem =
+            if let signed = request.offer {
+                signatureProblem(of: signed, request, app: app)
+            } else if let signed = request.offerJWS {
+                try await signatureProblem(of: signed, request, app: app, account: account)
+            } else {
+                nil as String?
+            }
+        if let problem { return refuse(.invalidOfferSignature, problem) }
+        guard let nonce = request.offerNonce else { return .success(chosen) }
         let used = try await database.read { connection in
             try connection.queryOne(
-                "SELECT idempotency_key FROM offer_nonces WHERE nonce = $1", [signed.nonce.uuidString]
+                "SELECT idempotency_key FROM offer_nonces WHERE nonce = $1", [nonce.uuidString]
             )?.string(0)
         }
         guard used == nil || used == request.idempotencyKey.uuidString else {
             return refuse(.invalidOfferSignature, "The offer's signature was used before.")
         }
         return .success(chosen)
+    }
+
+    /// What is wrong with the signature of an offer; nil when it is good.
+    private func signatureProblem(of signed: SignedOffer, _ request: PurchaseRequest, app: CatalogApp) -> String? {
+        guard isCurrent(signed.timestamp) else { return Self.expired }
+        let message = signed.message(
+            bundleID: request.bundleID, productID: request.productID, applicationUsername: request.applicationUsername)
+        guard let key = app.subscriptionOfferKey, key.id.hasSameBytes(as: signed.keyID),
+            let der = Data(base64Encoded: signed.signature),
+            let signature = try? P256.Signing.ECDSASignature(derRepresentation: der),
+            key.publicKey.isValidSignature(signature, for: Data(message.utf8))
+        else { return "The offer's signature does not match this key and these values." }
+        return nil
+    }
+
+    /// What is wrong with the JWS of an offer; nil when it is good.
+    private func signatureProblem(
+        of signed: OfferJWS, _ request: PurchaseRequest, app: CatalogApp, account: Account
+    ) async throws -> String? {
+        guard let token = try? OfferToken(signed.compactJWS) else {
+            return "The offer's signature is not a JWS of a promotional offer with ES256."
+        }
+        guard let key = key(of: token, app: app), token.isSigned(by: key),
+            token.bundleID.hasSameBytes(as: request.bundleID.rawValue),
+            token.productID.hasSameBytes(as: request.productID.rawValue),
+            token.offerID.hasSameBytes(as: signed.offerID)
+        else { return "The offer's signature does not match this key and these values." }
+        guard isCurrent(token.issuedAt) else { return Self.expired }
+        if let id = token.transactionID {
+            let (accountID, bundleID) = (account.accountID, request.bundleID)
+            let isOwn = try await database.read { connection in
+                try Self.owner(of: id, in: bundleID, connection) == accountID
+            }
+            guard isOwn else { return "The offer was signed for another customer." }
+        }
+        return nil
+    }
+
+    private static let expired = "The offer was signed more than 24 hours ago."
+
+    /// Whether an offer that was signed at a time, in milliseconds since 1970, is still valid.
+    private func isCurrent(_ timestamp: Int64) -> Bool {
+        // Accept the time by the store's clock or by real time, because the app's server may use either.
+        [clock.milliseconds, clock.realMilliseconds].map { $0.subtractingReportingOverflow(timestamp) }
+            .contains { !$0.overflow && $0.partialValue.magnitude <= UInt64(Self.offerLifetime) }
+    }
+
+    /// The public half of the key that signed an offer: the key pair of the app's offers, whose issuer the catalog
+    /// does not name, or one of the app's keys of the App Store Server API. Nil when the app has no such key.
+    private func key(of token: OfferToken, app: CatalogApp) -> P256.Signing.PublicKey? {
+        if let key = app.subscriptionOfferKey, key.id.hasSameBytes(as: token.keyID) { return key.publicKey }
+        guard let key = apiKeys?[token.keyID], key.revokedAt == nil,
+            key.bundleID.rawValue.hasSameBytes(as: app.bundleID.rawValue),
+            key.issuerID.hasSameBytes(as: token.issuerID)
+        else { return nil }
+        return key.publicKey
+    }
+
+    /// The account that has a transaction in an app, by its identifier or that of the app transaction; nil for none.
+    private static func owner(
+        of id: String, in bundleID: BundleID, _ connection: Connection
+    ) throws -> AccountID? {
+        if let id = AppTransactionID(id) { return try AppCustomers.accountID(of: id, in: bundleID, connection) }
+        guard let id = TransactionID(id),
+            let found = try Transactions.find(id, connection) ?? RestoredTransactions.find(id, connection),
+            found.bundleID == bundleID
+        else { return nil }
+        return found.accountID
     }
 }
 
@@ -124,14 +188,19 @@ extension SubscriptionPeriod {
 }
 
 extension PurchaseRequest {
+    /// The nonce of the promotional offer's signature; nil without an offer, and for a malformed JWS.
+    fileprivate var offerNonce: UUID? {
+        offer?.nonce ?? offerJWS.flatMap { try? OfferToken($0.compactJWS) }?.nonce
+    }
+
     /// Records that this purchase uses the offer's nonce.
     ///
     /// - Throws: ``OwnedMeanwhile`` when another purchase has used the nonce since it was checked; ``DatabaseError``.
     func useNonce(_ connection: Connection) throws {
-        guard let offer else { return }
+        guard let nonce = offerNonce else { return }
         let inserted = try connection.execute(
             "INSERT INTO offer_nonces (nonce, idempotency_key) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING",
-            [offer.nonce.uuidString, idempotencyKey.uuidString])
+            [nonce.uuidString, idempotencyKey.uuidString])
         if inserted == 0 { throw OwnedMeanwhile() }
     }
 }
@@ -145,6 +214,16 @@ extension SignedOffer {
 
     /// Whether all signed values are present.
     var isComplete: Bool { !offerID.isEmpty && !keyID.isEmpty && !signature.isEmpty && timestamp > 0 }
+}
+
+extension OfferJWS {
+    /// Whether both texts are within their length limits.
+    var isBounded: Bool {
+        offerID.utf8.count <= StoreLimits.identifier && compactJWS.utf8.count <= StoreLimits.offerJWS
+    }
+
+    /// Whether both texts are present.
+    var isComplete: Bool { !offerID.isEmpty && !compactJWS.isEmpty }
 }
 
 extension CatalogApp {

@@ -94,10 +94,11 @@ extension Store {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             request.productID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
-            request.offer?.isBounded ?? true, (request.winBackOfferID?.utf8.count ?? 0) <= StoreLimits.identifier,
+            request.offer?.isBounded ?? true, request.offerJWS?.isBounded ?? true,
+            (request.winBackOfferID?.utf8.count ?? 0) <= StoreLimits.identifier,
             ![
                 request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? "",
-                request.offer?.offerID ?? "", request.winBackOfferID ?? "",
+                request.offer?.offerID ?? "", request.offerJWS?.offerID ?? "", request.winBackOfferID ?? "",
             ].contains(where: { $0.utf8.contains(0) })
         else {
             throw StoreError(
@@ -105,8 +106,9 @@ extension Store {
                 "Identifiers can have at most \(StoreLimits.identifier) bytes and applicationUsername at most "
                     + "\(StoreLimits.applicationUsername), without a NUL.")
         }
-        guard request.offer == nil || request.winBackOfferID == nil else {
-            throw StoreError(.invalidRequest, "A purchase can have a promotional or a win-back offer, not both.")
+        let isPromotional = request.offer != nil || request.offerJWS != nil
+        guard request.offer == nil || request.offerJWS == nil, !isPromotional || request.winBackOfferID == nil else {
+            throw StoreError(.invalidRequest, "A purchase can have one promotional or win-back offer, not several.")
         }
     }
 
@@ -125,7 +127,9 @@ extension Store {
         }
         var promoted: ChosenOffer?
         if let product = app.product(request.productID) {
-            switch try await promotion(request, of: product, app: app, named: named, kept: kept) {
+            switch try await promotion(
+                request, of: product, app: app, account: account, named: named, kept: kept)
+            {
             case .success(let offer): promoted = offer
             case .failure(let failure): return refuse(failure)
             }

@@ -32,7 +32,7 @@ enum APIToken {
         guard let proof = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
             key.publicKey.isValidSignature(proof, for: SHA256.hash(data: token[..<parts[1].endIndex]))
         else { return nil }
-        guard let issuer = try? claims.string("iss"), issuer.hasSameBytes(as: key.issuerID), isForTheAPI(claims),
+        guard let issuer = try? claims.string("iss"), issuer.hasSameBytes(as: key.issuerID), claims.isFor(audience),
             let bundleID = try? claims.string("bid"), bundleID.hasSameBytes(as: key.bundleID.rawValue),
             isCurrent(claims, at: now)
         else { return nil }
@@ -51,16 +51,19 @@ enum APIToken {
         Base64URL.decoded(part).flatMap { try? FlatJSONObject($0) }
     }
 
-    /// Java's library sends the audience as a string. RFC 7519 also has arrays.
-    private static func isForTheAPI(_ claims: FlatJSONObject) -> Bool {
-        if let text = try? claims.string("aud") { return text.hasSameBytes(as: audience) }
-        return (try? claims.strings("aud"))?.contains { $0.hasSameBytes(as: audience) } ?? false
-    }
-
     private static func isCurrent(_ claims: FlatJSONObject, at now: Double) -> Bool {
         guard let end = try? claims.number("exp"), end > now else { return false }
         guard claims.has("iat") else { return end - now < longestLife + skew }
         guard let issued = try? claims.number("iat"), issued <= now + skew else { return false }
         return end - issued < longestLife
+    }
+}
+
+extension FlatJSONObject {
+    /// Whether the claims of a JSON Web Token name an audience. Java's library sends it as a string. RFC 7519 also has
+    /// arrays.
+    func isFor(_ audience: String) -> Bool {
+        if let text = try? string("aud") { return text.hasSameBytes(as: audience) }
+        return (try? strings("aud"))?.contains { $0.hasSameBytes(as: audience) } ?? false
     }
 }

@@ -48,7 +48,7 @@ struct RemotePaymentStore: PaymentStore {
             productID: ProductID(entry.payment.productIdentifier),
             quantity: entry.payment.quantity, applicationUsername: entry.payment.applicationUsername,
             simulatesAskToBuy: entry.payment.simulatesAskToBuyInSandbox, agreedPrice: entry.agreedPrice,
-            offer: entry.payment.offer)
+            offer: entry.payment.offer, offerJWS: entry.payment.offerJWS)
         do {
             // A deferred purchase is only checked for approval. It is no reason to ask for a password.
             let isOnSheet = entry.phase == .sending

@@ -208,7 +208,7 @@ final class StoreSession: Sendable {
     private func ask(
         _ payment: PaymentValues, _ product: ProductDescription, _ account: AccountDescription, isOwned: Bool
     ) async -> PaymentQueueStateMachine.Confirmation {
-        let price = product.price(with: payment.offer)
+        let price = product.price(withOffer: payment.offerID)
         guard let unitPrice = Decimal(string: price.decimal, locale: Locale(identifier: "en_US_POSIX")) else {
             return .unreachable
         }

@@ -86,7 +86,10 @@ open class SKMutablePayment: SKPayment {
     }
     open override var paymentDiscount: SKPaymentDiscount? {
         get { values.offer.map(SKPaymentDiscount.init) }
-        set { values.offer = newValue.map(SignedOffer.init) }
+        set {
+            values.offer = newValue.map(SignedOffer.init)
+            if newValue != nil { values.offerJWS = nil }
+        }
     }
 }
 
@@ -97,7 +100,13 @@ struct PaymentValues: Hashable, Codable, Sendable {
     var quantity = 1
     var applicationUsername: String?
     var simulatesAskToBuyInSandbox = false
+    /// The promotional offer with StoreKit 1's signature; nil for none.
     var offer: SignedOffer?
+    /// The promotional offer signed as a JWS; nil for none. Also nil in journals of older versions.
+    var offerJWS: OfferJWS?
+
+    /// The promotional offer's identifier, in either form; nil for none.
+    var offerID: String? { offer?.offerID ?? offerJWS?.offerID }
 }
 
 extension PaymentValues {
@@ -107,6 +116,6 @@ extension PaymentValues {
             productIdentifier: payment.productIdentifier, requestData: payment.requestData, quantity: payment.quantity,
             applicationUsername: payment.applicationUsername,
             simulatesAskToBuyInSandbox: payment.simulatesAskToBuyInSandbox,
-            offer: payment.paymentDiscount.map(SignedOffer.init))
+            offer: payment.paymentDiscount.map(SignedOffer.init), offerJWS: payment.values.offerJWS)
     }
 }

@@ -65,9 +65,9 @@ extension SignedOffer {
 
 extension ProductDescription {
     /// The price that the sheet shows: the promotional offer's price when the product has that offer, else its own.
-    func price(with offer: SignedOffer?) -> Money {
-        guard let offer else { return price }
-        let wanted = subscription?.promotionalOffers.first { $0.offerID?.hasSameBytes(as: offer.offerID) ?? false }
+    func price(withOffer offerID: String?) -> Money {
+        guard let offerID else { return price }
+        let wanted = subscription?.promotionalOffers.first { $0.offerID?.hasSameBytes(as: offerID) ?? false }
         return wanted?.price ?? price
     }
 }

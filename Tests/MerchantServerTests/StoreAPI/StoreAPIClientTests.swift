@@ -113,6 +113,25 @@ struct StoreAPIClientTests {
         #expect(!"\(try key())".contains("PRIVATE"))
     }
 
+    @Test func aSignedOfferHasApplesClaims() throws {
+        let nonce = UUID()
+        let jws = try key().promotionalOffer(
+            "come-back", of: "club.monthly", transactionID: "7", nonce: nonce, at: 1_790_000_000)
+        let parts = jws.split(separator: ".").map { Array($0.utf8) }
+        #expect(parts.count == 3)
+        let json = try #require(Base64URL.decoded(parts[1][...]))
+        let claims = try #require(try JSONSerialization.jsonObject(with: Data(json)) as? [String: Any])
+        #expect(claims["iss"] as? String == "an-issuer" && claims["bid"] as? String == "com.example.books")
+        #expect(claims["aud"] as? String == "promotional-offer" && claims["iat"] as? Int == 1_790_000_000)
+        #expect(claims["nonce"] as? String == nonce.uuidString.lowercased() && claims.count == 8)
+        #expect(claims["productId"] as? String == "club.monthly" && claims["transactionId"] as? String == "7")
+        #expect(claims["offerIdentifier"] as? String == "come-back")
+        let signature = try P256.Signing.ECDSASignature(
+            rawRepresentation: try #require(Base64URL.decoded(parts[2][...])))
+        let signed = Data(parts[0] + [UInt8(ascii: ".")] + parts[1])
+        #expect(privateKey.publicKey.isValidSignature(signature, for: signed))
+    }
+
     @Test func requestsHaveTheirPathsAndBodies() async throws {
         let requests: [(StoreAPIRequest, String)] = [
             (.transaction("7"), "GET /inApps/v1/transactions/7"), (.statuses("7"), "GET /inApps/v1/subscriptions/7"),
