@@ -103,6 +103,9 @@ public struct Subscription: Sendable, Equatable {
     var isOverdue: Bool { state == .gracePeriod || state == .billingRetry }
 
     /// Whether the customer has access at a date: in a period or in a grace period, neither refunded.
+    ///
+    /// This is the answer to “is it active?”. Two narrower questions have other answers: ``isInPeriod(at:)``, and
+    /// ``Transaction/isCurrent(at:)`` about one period.
     public func isActive(at date: Int64) -> Bool {
         switch state {
         case .active: date < expiresDate
@@ -110,6 +113,10 @@ public struct Subscription: Sendable, Equatable {
         case .billingRetry, .expired, .revoked: false
         }
     }
+
+    /// Whether a paid period, or a free trial, lasts at a date. In a grace period the customer is active, but the
+    /// renewal is overdue: Apple extends no period then, and increases no price.
+    func isInPeriod(at date: Int64) -> Bool { state == .active && isActive(at: date) }
 }
 
 // MARK: - Purchases
