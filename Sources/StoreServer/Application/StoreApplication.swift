@@ -157,6 +157,7 @@ public struct StoreApplication: Sendable {
                 signer: { currentAuthority.receiptSigner(for: environment) },
                 verifier: verifier, node: node, realTime: now,
                 passwordCost: configuration.passwordCost, processor: nil, changes: changes,
+                policy: environment == .sandbox ? configuration.sandboxRenewals : configuration.productionRenewals,
                 isFresh: { membership?.isFresh ?? true })
         }
         let (production, sandbox) = (try await store(.production), try await store(.sandbox))
