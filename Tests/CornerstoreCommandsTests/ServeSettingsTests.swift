@@ -106,6 +106,8 @@ import Testing
             case .consumption: "prorate"
             case .signInRate, .accountRate, .addressRate, .userRate, .keyRate, .searchRate: "3:70"
             case .maxConnections, .maxConnectionsPerAddress, .maxBodyMemory: "77"
+            case .productionRenewalLead, .sandboxRenewalLead: "90m"
+            case .productionRetryDays, .sandboxRetryDays: "2,5"
             }
         let name = "CORNERSTORE_" + setting.rawValue.uppercased().replacing("-", with: "_")
         if setting == .storeKey {
@@ -125,6 +127,39 @@ import Testing
             described(settings(file: "{\"\(setting.rawValue)\": \"\(value)\"}")),
         ]
         #expect(changed.allSatisfy { $0 != usual && $0 == changed[0] })
+    }
+
+    @Test func eachEnvironmentRenewsInItsOwnWay() throws {
+        let usual = try settings().configuration()
+        #expect(usual.productionRenewals == .usual(.production) && usual.productionRenewals.lead == 86_400_000)
+        #expect(usual.sandboxRenewals == .usual(.sandbox) && usual.sandboxRenewals.lead == 0)
+        let chosen = try settings(
+            flags: [.productionRenewalLead: "0s"],
+            environment: [
+                "CORNERSTORE_PRODUCTION_RENEWAL_LEAD": "1h", "CORNERSTORE_SANDBOX_RENEWAL_LEAD": "1h30m",
+                "CORNERSTORE_PRODUCTION_RETRY_DAYS": "1, 59",
+            ], file: "sandbox-renewal-lead: 2h\nsandbox-retry-days: 7\n"
+        ).configuration()
+        #expect(chosen.productionRenewals == RenewalPolicy(lead: 0, retryDays: [1, 59]))
+        #expect(
+            chosen.sandboxRenewals
+                == RenewalPolicy(lead: 5_400_000, retryDays: [7], longestGap: 600_000, mostRenewals: 12))
+    }
+
+    @Test(arguments: ["", "1", "-1s", "24h1ms", "1mo", "2d", "soon", "9223372036854775807w"])
+    func aLeadThatIsNoneIsRefused(_ text: String) throws {
+        for setting in [ServeSetting.productionRenewalLead, .sandboxRenewalLead] {
+            let error = #expect(throws: CommandError.self) { try settings(flags: [setting: text]).configuration() }
+            #expect(error?.code == .usage && error?.detail.contains(setting.rawValue) == true)
+        }
+    }
+
+    @Test(arguments: ["", "0", "-1", "60", "1,1", "2,1", "1,,2", "1,", "1;2", "1.5", "9223372036854775808"])
+    func retryDaysThatAreNoneAreRefused(_ text: String) throws {
+        for setting in [ServeSetting.productionRetryDays, .sandboxRetryDays] {
+            let error = #expect(throws: CommandError.self) { try settings(flags: [setting: text]).configuration() }
+            #expect(error?.code == .usage && error?.detail.contains(setting.rawValue) == true)
+        }
     }
 
     private static let key = Data(repeating: 7, count: 32).base64EncodedString()

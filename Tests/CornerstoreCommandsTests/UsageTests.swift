@@ -20,6 +20,8 @@ import Testing
         "serve a.storekit --log-level loud", "serve a.storekit --log-format xml",
         "serve a.storekit --consumption maybe", "serve a.storekit --samples",
         "serve a.storekit --samples --consumption silent",
+        "serve a.storekit --production-renewal-lead 25h", "serve a.storekit --sandbox-renewal-lead soon",
+        "serve a.storekit --production-retry-days 60", "serve a.storekit --sandbox-retry-days 3,2",
         "serve a.storekit --database mysql://x", "fault order finish 503 --count 0",
         "payment-rule add a --count 0", "payment-rule add a --minimum -5",
         "content init", "content init a/b", "content check a --above first",
@@ -59,7 +61,8 @@ import Testing
     @Test(arguments: [
         "buy a --quantity -1", "fault order finish 503 --count -1", "payment-rule add a --count -1",
         "transaction list --limit -1", "notification list --limit -1", "serve a.storekit --sandbox-port -1",
-        "serve a.storekit --node -1",
+        "serve a.storekit --node -1", "serve a.storekit --sandbox-renewal-lead -1h",
+        "serve a.storekit --production-retry-days -1",
         "merchant serve --port -1", "merchant history ann --before -1",
         "merchant adjust ann --currency gold --take 0", "merchant adjust ann --currency gold --give -1",
     ])

@@ -223,6 +223,12 @@ extension Backend {
             #expect(share.revokedAt != nil && !share.isUpgraded)
             #expect(try await home.ledger(home.anna).map(\.isUpgraded) == [true, false])
             #expect(try await home.shared(home.ben).state == .revoked)
+            // The reversal of its refund does not bring the replaced period back, although its end is still to come.
+            let replaced = try #require(try await home.ledger(home.anna).first)
+            _ = try await home.store.refund(replaced.transactionID, reason: .other)
+            _ = try await home.store.reverseRefund(replaced.transactionID)
+            #expect(try await home.ledger(home.ben) == [share])
+            #expect(try await home.shared(home.ben).state == .revoked)
         }
     }
 

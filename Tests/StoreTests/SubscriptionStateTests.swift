@@ -226,10 +226,36 @@ import Testing
     }
 
     @Test func whoNeverRenewsEndsWithThePeriod() {
-        let subscription = Subscription(
-            period(1, from: 0), group: "21000001", expires: Self.end, rate: .never, nextLineItemID: 2,
-            remainingOffer: nil, policy: policy)
-        #expect(subscription.duty(policy) == .expire && subscription.dueAt == Self.end)
+        for policy in [self.policy, RenewalPolicy(lead: Self.day)] {
+            let subscription = Subscription(
+                period(1, from: 0), group: "21000001", expires: Self.end, rate: .never, nextLineItemID: 2,
+                remainingOffer: nil, policy: policy)
+            #expect(subscription.duty(policy) == .expire && subscription.dueAt == Self.end)
+        }
+    }
+
+    /// After the last renewal of the sandbox, the subscription ends with its period, however early renewals are
+    /// charged.
+    @Test func aPeriodWithoutARenewalIsNotEndedEarly() {
+        let early = RenewalPolicy(lead: Self.day, mostRenewals: 1)
+        var subscription = begun(early)
+        #expect(subscription.duty(early) == .renew && subscription.dueAt == Self.end - Self.day)
+        _ = subscription.renewed(
+            by: period(2, from: Self.end), at: Self.end - Self.day, expires: Self.end + 31 * Self.day,
+            nextLineItemID: 3, remainingOffer: nil, policy: early)
+        #expect(subscription.duty(early) == .expire && subscription.dueAt == Self.end + 31 * Self.day)
+        _ = subscription.moveEnd(to: Self.end + 40 * Self.day, at: Self.end, isExtension: true, policy: early)
+        #expect(subscription.duty(early) == .expire && subscription.dueAt == Self.end + 40 * Self.day)
+    }
+
+    /// In a grace period the customer is active, but no paid period lasts.
+    @Test func aGracePeriodIsActiveAndNoPeriod() {
+        var subscription = begun(policy)
+        #expect(subscription.isActive(at: Self.end - 1) && subscription.isInPeriod(at: Self.end - 1))
+        #expect(!subscription.isActive(at: Self.end) && !subscription.isInPeriod(at: Self.end))
+        _ = subscription.chargeFailed(at: Self.end, grace: Self.grace, policy: policy)
+        #expect(subscription.isActive(at: Self.grace - 1) && !subscription.isInPeriod(at: Self.grace - 1))
+        #expect(!subscription.isActive(at: Self.grace))
     }
 
     @Test func onlyTheLastPeriodsRefundEndsTheSubscription() {

@@ -114,7 +114,8 @@ struct TestStore {
     /// Opens a store over a database that has its tables; a second time is a restart.
     static func open(
         _ database: Database, apps: Database, environment: StoreEnvironment = .sandbox, clock: TestClock,
-        processor: (any PaymentProcessor)? = nil, content: ContentLibrary? = nil, catalog given: CurrentCatalog? = nil
+        processor: (any PaymentProcessor)? = nil, content: ContentLibrary? = nil, catalog given: CurrentCatalog? = nil,
+        policy: RenewalPolicy? = nil
     ) async throws -> TestStore {
         let authority = try await TestAuthority.value
         let databases = StoreDatabases(apps: apps, sandbox: database, production: database)
@@ -127,7 +128,7 @@ struct TestStore {
             environment, databases: databases, apps: registry, catalog: catalog,
             content: content, signer: { authority.receiptSigner(for: environment) },
             verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
-            realTime: clock.now, passwordCost: PasswordCost(rounds: 16), processor: processor,
+            realTime: clock.now, passwordCost: PasswordCost(rounds: 16), processor: processor, policy: policy,
             apiKeys: try await APIKeys.open(databases))
         return TestStore(store: store, clock: clock, database: database, databases: databases)
     }

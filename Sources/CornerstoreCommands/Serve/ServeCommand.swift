@@ -161,6 +161,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
     @Flag(inversion: .prefixedNo, help: "The server is behind a proxy that adds X-Forwarded-For (default: no).")
     var behindProxy: Bool?
+    @OptionGroup(title: "Renewals") var renewals: RenewalOptions
     @OptionGroup(title: "Limits") var limits: LimitOptions
     @Option(
         help: ArgumentHelp(
@@ -212,6 +213,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.signInRate] = signInRate
         flags[.accountRate] = accountRate
         flags.merge(consoleOptions.flags()) { $1 }
+        flags.merge(renewals.flags()) { $1 }
         flags.merge(limits.flags()) { $1 }
         flags.merge(log.flags()) { $1 }
         let settings = try ServeSettings(

@@ -62,6 +62,10 @@ enum ServeSetting: String, ServerSettingName {
     case blobsShared = "blobs-shared"
     case requireStandby = "require-standby"
     case connections
+    case productionRenewalLead = "production-renewal-lead"
+    case sandboxRenewalLead = "sandbox-renewal-lead"
+    case productionRetryDays = "production-retry-days"
+    case sandboxRetryDays = "sandbox-retry-days"
 
     static let scope = ["cornerstore"]
 
@@ -118,6 +122,8 @@ struct ServeSettings {
             configuration.searchRate = try layers.rate(.searchRate, otherwise: .init(burst: 20, perSecond: 1))
         }
         configuration.feed = try feed()
+        configuration.productionRenewals = try layers.renewals(in: .production)
+        configuration.sandboxRenewals = try layers.renewals(in: .sandbox)
         configuration.node = text(.node) == nil ? nil : try layers.number(.node, 0...63, otherwise: 0)
         configuration.storeKey = try storeKey()
         configuration.requiresStandby = try layers.isSet(.requireStandby)

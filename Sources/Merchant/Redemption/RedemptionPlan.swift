@@ -48,7 +48,8 @@ struct RedemptionPlan: Sendable {
             // With the wrong redemption key, the purchase could be redeemed twice or not at all.
             obstacle = .wrongKind
         } else if product.kind == .autoRenewableSubscription, let expiresAt = purchase.expiresAt,
-            expiresAt <= now || purchase.isUpgraded == true
+            purchase.isUpgraded == true
+                || Right.state(expiresAt: expiresAt, graceUntil: nil, revokedAt: nil, at: now) == .expired
         {
             // The store refunded the rest of a period in which the customer changed plans.
             obstacle = .expired
@@ -89,8 +90,10 @@ struct RedemptionPlan: Sendable {
         expiresAt = period.expiresAt
         // The store has reversed the refund that the evidence states.
         if obstacle == .revoked, isRefund, !facts.isRefunded(key) { obstacle = .expired }
-        let end = max(period.expiresAt, facts.access(through: key)?.graceUntil ?? .min)
-        if obstacle == .expired, purchase.isUpgraded != true, end > now { obstacle = nil }
+        // Whether the period alone is over: what a later one changes, such as its refund, is no obstacle to this one.
+        let state = Right.state(
+            expiresAt: period.expiresAt, graceUntil: facts.access(through: key)?.graceUntil, revokedAt: nil, at: now)
+        if obstacle == .expired, purchase.isUpgraded != true, state != .expired { obstacle = nil }
         // All credits of the period would be taken back at once.
         if obstacle == nil, policy.superseded == .takeBack, facts.hasSuccessor(key) { obstacle = .expired }
     }

@@ -36,8 +36,9 @@ extension Store {
     /// earlier increase of the same product, answered or not.
     /// - Parameter price: the new price in milliunits of the currency in which the account pays.
     /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `invalid_request` when the product is not an
-    ///   auto-renewable subscription or the price is not higher, or `wrong_state` when the account has no current
-    ///   subscription to it; ``DatabaseError``.
+    ///   auto-renewable subscription or the price is not higher, or `wrong_state` when no period of the account's own
+    ///   subscription to it lasts, also in a grace period, because the overdue renewal costs the old price;
+    ///   ``DatabaseError``.
     public func increasePrice(
         of productID: ProductID, in bundleID: BundleID, to price: Int64, for account: Account
     ) async throws -> PriceIncrease {
@@ -61,13 +62,12 @@ extension Store {
             accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
             newPrice: Money(milliunits: price, currency: old.currency), askedAt: clock.milliseconds)
         try await database.write { [recorder] connection in
-            guard
-                try Transactions.hold(
-                    productID, account.accountID, bundleID, isOwn: true, now: increase.askedAt, connection)
+            let subscriptions = try Subscriptions.all(of: account.accountID, in: bundleID, connection)
+            guard subscriptions.contains(where: { $0.productID == productID && $0.isInPeriod(at: increase.askedAt) })
             else {
                 throw StoreError(
                     .wrongState,
-                    "The account is not subscribed to \(productID.rawValue.prefix(255)) now. A price increase is only for current subscribers."
+                    "The account has no paid period of \(productID.rawValue.prefix(255)) now. A price increase is only for subscribers whose payment is not overdue."
                 )
             }
             try PriceIncreases.order(increase, connection)

@@ -265,9 +265,7 @@ extension Store {
         }
         var terms = SubscriptionTerms(
             after: known, buying: productID, at: now, group: group, ids: ids, policy: policy, rate: rate(of: account))
-        terms.replaced = earlier.filter {
-            $0.revokedAt == nil && !$0.isUpgraded && ($0.expiresDate ?? 0) > now
-        }
+        terms.replaced = earlier.filter { $0.isCurrent(at: now) }
         terms.price = sale.product.price(in: storefront)
         sale.subscription = terms
         // Buying the product of an overdue renewal pays the renewal, with its offer or the price that it keeps. The

@@ -251,7 +251,7 @@ extension Store {
                 let source =
                     found.kind.isOwnedOnce
                     ? try Transactions.find(found.originalTransactionID, connection) : after
-                if let source, source.expiresDate.map({ $0 > now }) ?? true {
+                if let source, source.isCurrent(at: now) {
                     try FamilyShares.share(source, at: now, recorder, connection)
                 }
             }

@@ -174,6 +174,12 @@ enum Revocations {
             guard seen.insert(productID).inserted else { continue }
             if try !Transactions.hold(productID, accountID, bundleID, now: now, connection) { lost.append(productID) }
         }
-        return (lost, last, rows.count > page)
+        guard !lost.isEmpty else { return (lost, last, rows.count > page) }
+        // No transaction shows a grace period. The refund of an earlier period takes nothing from it.
+        let subscriptions =
+            try Subscriptions.all(of: accountID, in: bundleID, connection)
+            + FamilyShares.subscriptions(of: accountID, in: bundleID, connection)
+        let active = Set(subscriptions.filter { $0.isActive(at: now) }.map(\.productID))
+        return (lost.filter { !active.contains($0) }, last, rows.count > page)
     }
 }

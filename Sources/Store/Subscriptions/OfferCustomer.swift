@@ -26,9 +26,7 @@ struct OfferCustomer {
         self.known = known
         self.current = current
         periods = lasting.filter { $0.sharedFrom == nil }
-        hasShare = lasting.contains {
-            $0.sharedFrom != nil && $0.revokedAt == nil && !$0.isUpgraded && ($0.expiresDate ?? 0) > date
-        }
+        hasShare = lasting.contains { $0.sharedFrom != nil && $0.isCurrent(at: date) }
     }
 
     /// How the customer stands to the group.

@@ -2,10 +2,11 @@ import StoreWire
 
 /// How an environment renews subscriptions.
 public struct RenewalPolicy: Sendable, Equatable {
-    /// How long before the end of a period the store charges the next one, in milliseconds. Apple charges up to a day
-    /// early in production. Shortened periods are charged at their end.
+    /// How long before the end of a period the store charges the next one, in milliseconds, at most ``longestLead``.
+    /// Shortened periods are charged at their end, and what does not renew ends there.
     public var lead: Int64
-    /// The days after the end of a period on which the store tries to charge again.
+    /// The days after the end of a period on which the store tries to charge again, each before ``lastRetryDay``. On
+    /// the day on which a grace period ends the store does not try.
     public var retryDays: [Int]
     /// The days after the end of a period until the store gives up. Apple documents 60.
     public var lastRetryDay: Int
@@ -28,6 +29,9 @@ public struct RenewalPolicy: Sendable, Equatable {
         self.mostRenewals = mostRenewals
     }
 
+    /// The longest ``lead``, a day in milliseconds, as Apple's.
+    public static let longestLead: Int64 = 86_400_000
+
     /// The usual days of further attempts. Apple does not publish its own.
     public static let usualRetryDays = [1, 2, 4, 7, 10, 14, 19, 24, 30, 36, 42, 48, 54]
 
@@ -35,7 +39,7 @@ public struct RenewalPolicy: Sendable, Equatable {
     /// the period, and a subscription renews twelve times.
     public static func usual(_ environment: StoreEnvironment) -> RenewalPolicy {
         environment == .production
-            ? RenewalPolicy(lead: 86_400_000) : RenewalPolicy(lead: 0, longestGap: 600_000, mostRenewals: 12)
+            ? RenewalPolicy(lead: longestLead) : RenewalPolicy(lead: 0, longestGap: 600_000, mostRenewals: 12)
     }
 
     /// When the store charges the renewal of a period.

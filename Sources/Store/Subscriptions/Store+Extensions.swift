@@ -76,9 +76,7 @@ extension Store {
         _ subscription: inout Subscription, days: Int, at date: Int64, _ policy: RenewalPolicy, _ recorder: Recorder,
         _ connection: Connection
     ) throws -> [SubscriptionNews] {
-        guard subscription.state == .active, subscription.isActive(at: date) else {
-            throw ExtensionObstacle.notActive
-        }
+        guard subscription.isInPeriod(at: date) else { throw ExtensionObstacle.notActive }
         guard try Transactions.find(subscription.transactionID, connection)?.price.milliunits ?? 0 > 0 else {
             throw ExtensionObstacle.freePeriod
         }

@@ -135,8 +135,7 @@ extension Store {
             state: ManagedSubscription.State(subscription.state), expiresDate: subscription.expiresDate,
             gracePeriodExpiresDate: subscription.state == .gracePeriod ? subscription.graceEnds : nil,
             willRenew: subscription.willRenew,
-            canTurnRenewalOn: !subscription.willRenew && subscription.state == .active
-                && subscription.isActive(at: now),
+            canTurnRenewalOn: !subscription.willRenew && subscription.isInPeriod(at: now),
             nextCharge: charge, obstacle: obstacle,
             plans: offers + (app.map { plans(after: subscription, $0, storefront, at: now) } ?? []))
     }

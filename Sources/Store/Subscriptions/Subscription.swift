@@ -103,6 +103,9 @@ public struct Subscription: Sendable, Equatable {
     var isOverdue: Bool { state == .gracePeriod || state == .billingRetry }
 
     /// Whether the customer has access at a date: in a period or in a grace period, neither refunded.
+    ///
+    /// This is the answer to “is it active?”. Two narrower questions have other answers: ``isInPeriod(at:)``, and
+    /// ``Transaction/isCurrent(at:)`` about one period.
     public func isActive(at date: Int64) -> Bool {
         switch state {
         case .active: date < expiresDate
@@ -110,6 +113,10 @@ public struct Subscription: Sendable, Equatable {
         case .billingRetry, .expired, .revoked: false
         }
     }
+
+    /// Whether a paid period, or a free trial, lasts at a date. In a grace period the customer is active, but the
+    /// renewal is overdue: Apple extends no period then, and increases no price.
+    func isInPeriod(at date: Int64) -> Bool { state == .active && isActive(at: date) }
 }
 
 // MARK: - Purchases
@@ -125,8 +132,8 @@ extension Subscription {
             originalTransactionID: first.originalTransactionID, originalPurchaseDate: first.originalPurchaseDate,
             state: .active, productID: first.productID, transactionID: first.transactionID, expiresDate: expires,
             renewalProductID: first.productID, rate: rate, willRenew: true, nextLineItemID: nextLineItemID,
-            renewals: 0, remainingOffer: remainingOffer,
-            dueAt: max(policy.chargeDate(before: expires, at: rate), first.purchaseDate))
+            renewals: 0, remainingOffer: remainingOffer)
+        dueAt = max(periodDueDate(policy), first.purchaseDate)
     }
 
     /// The customer bought a product of the group, which begins at once.
@@ -153,7 +160,7 @@ extension Subscription {
             period, expires: expires, rate: rate, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer)
         renewals = kind.0 == .renewed ? renewals + 1 : kind.0 == .subscribed ? 0 : renewals
         willRenew = true
-        dueAt = max(policy.chargeDate(before: expires, at: rate), period.purchaseDate)
+        dueAt = max(periodDueDate(policy), period.purchaseDate)
         return [news(kind.0, kind.1, date)]
     }
 
@@ -217,6 +224,11 @@ extension Subscription {
         }
     }
 
+    /// When the store has to do something about a period: charge the next one, or end the subscription.
+    private func periodDueDate(_ policy: RenewalPolicy) -> Int64 {
+        willRenew && !hasRenewedOften(policy) ? policy.chargeDate(before: expiresDate, at: rate) : expiresDate
+    }
+
     /// Whether the environment turns auto-renew off now.
     private func hasRenewedOften(_ policy: RenewalPolicy) -> Bool {
         policy.mostRenewals(at: rate).map { renewals >= $0 } ?? false
@@ -237,7 +249,7 @@ extension Subscription {
             period, expires: expires, rate: rate, nextLineItemID: nextLineItemID, remainingOffer: remainingOffer)
         renewals += 1
         // A period that was paid late can be over already.
-        dueAt = max(hasRenewedOften(policy) ? expires : policy.chargeDate(before: expires, at: rate), date)
+        dueAt = max(periodDueDate(policy), date)
         return [news(.renewed, wasOverdue ? .billingRecovery : nil, date)]
     }
 
@@ -318,12 +330,12 @@ extension Subscription {
     /// Turns auto-renew on again, while the last period lasts.
     /// - Returns: the news; nil when the subscription is over, and the customer must buy.
     mutating func turnAutoRenewOn(at date: Int64, policy: RenewalPolicy) -> [SubscriptionNews]? {
-        guard state == .active, date < expiresDate else { return nil }
+        guard isInPeriod(at: date) else { return nil }
         guard !willRenew else { return [] }
         willRenew = true
         // The sandbox counts anew.
         renewals = 0
-        dueAt = max(policy.chargeDate(before: expiresDate, at: rate), min(date, expiresDate))
+        dueAt = max(periodDueDate(policy), min(date, expiresDate))
         return [news(.renewalStatus, .autoRenewEnabled, date)]
     }
 
@@ -339,7 +351,7 @@ extension Subscription {
         } else if hasRenewedOften(policy) {
             // The customer wants another renewal, so the sandbox counts anew.
             renewals = 0
-            dueAt = max(policy.chargeDate(before: expiresDate, at: rate), min(date, expiresDate))
+            dueAt = max(periodDueDate(policy), min(date, expiresDate))
         }
         let isOtherPlan = renewalProductID != product
         let isOtherOffer = nextOffer != offer?.name
@@ -385,7 +397,7 @@ extension Subscription {
         to end: Int64, at date: Int64, isExtension: Bool, policy: RenewalPolicy
     ) -> [SubscriptionNews] {
         expiresDate = end
-        dueAt = max(willRenew ? policy.chargeDate(before: end, at: rate) : end, date)
+        dueAt = max(periodDueDate(policy), date)
         return isExtension ? [news(.extended, nil, date)] : []
     }
 

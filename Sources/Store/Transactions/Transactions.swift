@@ -347,19 +347,23 @@ enum Transactions {
         ).map { try Transaction($0) }
     }
 
-    /// Whether the account has the product now, by a transaction that is neither refunded nor expired.
-    /// - Parameter isOwn: whether only the account's own purchases count, and not those that a family shares.
+    /// The condition of ``Transaction/isCurrent(at:)``.
+    /// - Parameter date: the place of the date among the arguments, such as `$4`.
+    private static func isCurrent(at date: String) -> String {
+        "revoked_at IS NULL AND is_upgraded = FALSE AND (expires_date IS NULL OR expires_date > \(date))"
+    }
+
+    /// Whether the account has a current transaction of the product, its own or one that a family shares. In a grace
+    /// period there is none, although the subscription is active.
     static func hold(
-        _ productID: ProductID, _ accountID: AccountID, _ bundleID: BundleID, isOwn: Bool = false, now: Int64,
-        _ connection: Connection
+        _ productID: ProductID, _ accountID: AccountID, _ bundleID: BundleID, now: Int64, _ connection: Connection
     ) throws -> Bool {
         try connection.queryOne(
             """
             SELECT 1 FROM transactions
-            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND product_id = $3 AND revoked_at IS NULL
-                AND (expires_date IS NULL OR expires_date > $4) AND is_upgraded = FALSE
-                AND (shared_from IS NULL OR CAST($5 AS BOOLEAN) = FALSE)
-            """, [accountID.rawValue, bundleID.rawValue, productID.rawValue, now, isOwn]) != nil
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND product_id = $3
+                AND \(isCurrent(at: "$4"))
+            """, [accountID.rawValue, bundleID.rawValue, productID.rawValue, now]) != nil
     }
 
     // MARK: Subscriptions
@@ -397,7 +401,7 @@ enum Transactions {
         }
     }
 
-    /// The periods that have neither ended nor been refunded, newest first.
+    /// The current periods of all accounts, newest first.
     static func current(
         _ query: SubscriberQuery, now: Int64, _ connection: Connection
     ) throws -> LedgerPage<Transaction> {
@@ -416,8 +420,7 @@ enum Transactions {
         let found = try connection.query(
             """
             SELECT \(Transaction.columns) FROM transactions
-            WHERE transaction_id < $1 AND transaction_id >= $2 AND kind = $3 AND revoked_at IS NULL
-                AND expires_date > $4 AND is_upgraded = FALSE
+            WHERE transaction_id < $1 AND transaction_id >= $2 AND kind = $3 AND \(isCurrent(at: "$4"))
                 AND (CAST($5 AS TEXT) IS NULL OR bundle_id = $5)
                 AND (CAST($6 AS TEXT) IS NULL OR subscription_group_id = $6)
                 AND (CAST($7 AS TEXT) IS NULL OR product_id = $7)
@@ -472,9 +475,8 @@ enum Transactions {
         try connection.query(
             """
             SELECT \(Transaction.columns) FROM transactions
-            WHERE account_id = $1 AND kind <> 'consumable' AND shared_from IS NULL AND revoked_at IS NULL
-                AND is_upgraded = FALSE
-                AND ((kind = 'autoRenewableSubscription' AND expires_date > $2)
+            WHERE account_id = $1 AND kind <> 'consumable' AND shared_from IS NULL AND \(isCurrent(at: "$2"))
+                AND (kind = 'autoRenewableSubscription'
                     OR (kind = 'nonConsumable' AND transaction_id = original_transaction_id))
             ORDER BY transaction_id DESC LIMIT $3
             """, [accountID.rawValue, date, limit]

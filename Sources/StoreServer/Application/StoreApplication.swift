@@ -156,7 +156,9 @@ public struct StoreApplication: Sendable {
                 environment, databases: databases, apps: apps, catalog: catalogs[environment], content: content,
                 signer: { currentAuthority.receiptSigner(for: environment) },
                 verifier: verifier, node: node, realTime: now,
-                passwordCost: configuration.passwordCost, processor: nil, changes: changes, apiKeys: apiKeys,
+                passwordCost: configuration.passwordCost, processor: nil, changes: changes,
+                policy: environment == .sandbox ? configuration.sandboxRenewals : configuration.productionRenewals,
+                apiKeys: apiKeys,
                 isFresh: { membership?.isFresh ?? true })
         }
         let (production, sandbox) = (try await store(.production), try await store(.sandbox))

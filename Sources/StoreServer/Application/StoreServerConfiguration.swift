@@ -51,6 +51,10 @@ public struct StoreServerConfiguration: Sendable {
     public var sharedBlobs: URL?
     /// The rate limit on sign-ins; nil for no limit.
     public var signInRates: SignInLimits.Rates? = .standard
+    /// How production renews subscriptions. Processes that share a store need the same.
+    public var productionRenewals = RenewalPolicy.usual(.production)
+    /// How the sandbox renews subscriptions. Processes that share a store need the same.
+    public var sandboxRenewals = RenewalPolicy.usual(.sandbox)
     /// How the partner feed is built.
     public var feed = FeedSettings()
     /// The cost of hashing a new password. Tests that open many stores lower it.

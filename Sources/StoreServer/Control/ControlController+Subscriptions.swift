@@ -188,9 +188,8 @@ extension ControlAPI.SubscriptionPeriod {
     init(_ plan: SubscriptionPlan, now: Int64) {
         let period = plan.period
         let state: State =
-            period.revokedAt != nil
-            ? .refunded
-            : period.isUpgraded ? .replaced : period.expiresDate ?? .max > now ? .current : .ended
+            period.isCurrent(at: now)
+            ? .current : period.revokedAt != nil ? .refunded : period.isUpgraded ? .replaced : .ended
         self.init(
             bundleId: period.bundleID.rawValue, groupId: period.subscriptionGroupID?.rawValue,
             productId: period.productID.rawValue, transactionId: period.transactionID.description,
