@@ -154,7 +154,7 @@ extension SubscriptionRow {
         SubscriptionRow(
             name: "recovered after it", source: "measured: the period begins with the payment",
             news: ["GRACE_PERIOD_EXPIRED", "DID_RENEW/BILLING_RECOVERY"], state: .active, pending: renewing(),
-            periods: [.first("gym.monthly", "P2D"), .now()], startsAnew: true
+            periods: [.first("gym.monthly", "P2D"), .latePayment()], startsAnew: true
         ) {
             try await $0.grace()
             try await $0.fail()

@@ -62,6 +62,8 @@ struct ExpectedPeriod: Sendable {
     var start: Start
     /// The length in ISO 8601, with extensions: `P1M+P10D`.
     var length: String
+    /// Whether the store charged it, and not the customer bought it.
+    var isRenewal = false
     var marks: Set<Mark>
 
     static func first(
@@ -74,10 +76,15 @@ struct ExpectedPeriod: Sendable {
     static func renewal(
         _ product: String = "gym.monthly", _ length: String = "P1M", marked marks: Set<Mark> = []
     ) -> ExpectedPeriod {
-        ExpectedPeriod(product: product, start: .endBefore, length: length, marks: marks)
+        ExpectedPeriod(product: product, start: .endBefore, length: length, isRenewal: true, marks: marks)
     }
 
-    /// A purchase or a late payment, which begins a period now.
+    /// A renewal that was paid after a gap, and begins with the payment.
+    static func latePayment(_ product: String = "gym.monthly", _ length: String = "P1M") -> ExpectedPeriod {
+        ExpectedPeriod(product: product, start: .now, length: length, isRenewal: true, marks: [])
+    }
+
+    /// A purchase now.
     static func now(
         _ product: String = "gym.monthly", _ length: String = "P1M", marked marks: Set<Mark> = []
     ) -> ExpectedPeriod {

@@ -20,6 +20,8 @@ private struct TablePeriod {
     let isShared: Bool
 
     var id: TransactionID { entry.transactionID }
+    var isUpgraded: Bool { expected.marks.contains(.upgraded) }
+    private var group: String { expected.product.hasPrefix("gym.") ? "21000002" : "21000001" }
     private var isTrial: Bool { expected.marks.contains(.trial) }
     private var isIntroductory: Bool { expected.marks.contains(.introductory) }
 
@@ -36,6 +38,13 @@ private struct TablePeriod {
     private var promotionalOffer: String? {
         for case .promotional(let id) in expected.marks { return id }
         return nil
+    }
+
+    /// Apple's `offerType`.
+    private var offerType: Int64? {
+        if isTrial || isIntroductory { return 1 }
+        if promotionalOffer != nil { return 2 }
+        return code == nil ? nil : 3
     }
 
     /// The periods of a row, the oldest first.
@@ -101,10 +110,10 @@ private struct TablePeriod {
     /// The element of `latest_receipt_info`, which is made from the ledger and says more.
     var latest: [String: String] {
         var members = inApp
-        members["subscription_group_identifier"] = expected.product.hasPrefix("gym.") ? "21000002" : "21000001"
+        members["subscription_group_identifier"] = group
         members["offer_code_ref_name"] = code
         members["cancellation_reason"] = cancellationReason
-        members["is_upgraded"] = expected.marks.contains(.upgraded) ? "true" : nil
+        members["is_upgraded"] = isUpgraded ? "true" : nil
         return members
     }
 
@@ -142,6 +151,26 @@ private struct TablePeriod {
         return members
     }
 
+    /// The texts in a signed transaction of version 2; nil for those that are missing.
+    var signedTexts: [String: String?] {
+        [
+            "transactionId": id.description, "originalTransactionId": originalID.description,
+            "webOrderLineItemId": entry.webOrderLineItemID.map { "\($0)" }, "bundleId": TestStore.bundleID.rawValue,
+            "productId": expected.product, "subscriptionGroupIdentifier": group, "type": "Auto-Renewable Subscription",
+            "inAppOwnershipType": isShared ? "FAMILY_SHARED" : "PURCHASED", "offerIdentifier": code ?? promotionalOffer,
+            "transactionReason": expected.isRenewal ? "RENEWAL" : "PURCHASE",
+        ]
+    }
+
+    /// The numbers in a signed transaction of version 2; nil for those that are missing.
+    var signedNumbers: [String: Int64?] {
+        [
+            "purchaseDate": purchaseDate, "originalPurchaseDate": originalPurchaseDate, "expiresDate": expiresDate,
+            "quantity": 1, "revocationDate": cancelledAt, "revocationReason": cancellationReason.flatMap { Int64($0) },
+            "offerType": offerType,
+        ]
+    }
+
     /// The transaction on a device.
     func description(id: TransactionID, purchaseDate: Int64, key: UUID?) -> TransactionDescription {
         TransactionDescription(
@@ -158,11 +187,12 @@ private struct TablePeriod {
     func everyInterfaceTellsTheSame(_ backend: Backend, _ group: SubscriptionRow.Group) async throws {
         try await backend.withStore(group.environment) { test async throws in
             test.store.catalog.replace(with: try SubscriptionRow.catalog())
-            for (number, row) in group.rows.enumerated() { try await check(row, number, at: test) }
+            let api = try await TestAPI(test)
+            for (number, row) in group.rows.enumerated() { try await check(row, number, at: test, api) }
         }
     }
 
-    private func check(_ row: SubscriptionRow, _ number: Int, at test: TestStore) async throws {
+    private func check(_ row: SubscriptionRow, _ number: Int, at test: TestStore, _ api: TestAPI) async throws {
         let account = try await test.account("ape\(number)@example.com")
         let buyer = row.isShared ? try await organizer(number, of: account, at: test) : account
         let bought = try await test.buy(row.first, by: buyer)
@@ -188,8 +218,9 @@ private struct TablePeriod {
         let pending = try await checkAppReceipt(row, periods, of: account, at: test)
         try await checkTransactionReceipt(old, sold: first, row, periods, at: test)
         try await checkSnapshot(of: subscription, row, periods, pending, at: test)
+        try await checkServerAPI(row, periods, at: api)
         try await checkDevice(row, periods, of: account, at: test)
-        if periods.count > 1, !row.isStill, !row.periods[0].marks.contains(.upgraded) {
+        if periods.count > 1, !row.isStill, !periods[0].isUpgraded {
             // The line item of the next period is allocated with the first one, and survives a lapse. Numbers follow
             // one another in a store that has made only a few.
             let lines = periods.compactMap(\.entry.webOrderLineItemID)
@@ -322,7 +353,40 @@ private struct TablePeriod {
         #expect(Set(restored.map(\.transactionID)).isDisjoint(with: periods.map(\.id)), "\(row.name)")
     }
 
-    // MARK: Notifications
+    // MARK: The App Store Server API and notifications
+
+    /// Apple's `status`.
+    private func status(_ state: Subscription.State) -> Int? {
+        let states: [Subscription.State] = [.active, .expired, .billingRetry, .gracePeriod, .revoked]
+        return states.firstIndex(of: state).map { $0 + 1 }
+    }
+
+    /// The status of the subscription, and its periods in the history.
+    private func checkServerAPI(
+        _ row: SubscriptionRow, _ periods: [TablePeriod], at api: TestAPI
+    ) async throws {
+        let statuses = try await api.statuses(periods[0].id)
+        let answer = try #require(statuses.first, "\(row.name)")
+        #expect(statuses.count == 1 && answer.status == status(row.state), "\(row.name)")
+        #expect(answer.transaction["transactionId"] as? String == periods.last?.id.description, "\(row.name)")
+        #expect(
+            answer.renewal["autoRenewStatus"] as? Int == Int(row.pending?["auto_renew_status"] ?? "0"), "\(row.name)")
+        let page = try await api.page(periods[0].id.description)
+        let signed = try #require(page.object["signedTransactions"] as? [String])
+        #expect(Set(page.ids) == Set(periods.map(\.id.description)) && signed.count == periods.count, "\(row.name)")
+        for text in signed {
+            let payload = try api.payload(text)
+            let id = payload["transactionId"] as? String
+            let period = try #require(periods.first { $0.id.description == id }, "\(row.name)")
+            for (name, value) in period.signedTexts {
+                #expect(payload[name] as? String == value, "\(name) of \(row.name)")
+            }
+            for (name, value) in period.signedNumbers {
+                #expect(payload[name] as? Int64 == value, "\(name) of \(row.name)")
+            }
+            #expect(payload["isUpgraded"] as? Bool ?? false == period.isUpgraded, "\(row.name)")
+        }
+    }
 
     /// The last news tell the state that `verifyReceipt` tells, too.
     private func checkSnapshot(
@@ -330,9 +394,7 @@ private struct TablePeriod {
         at test: TestStore
     ) async throws {
         let snapshot = try #require(try await test.snapshots(of: subscription.originalTransactionID).last)
-        let states: [Subscription.State] = [.active, .expired, .billingRetry, .gracePeriod, .revoked]
-        let status = states.firstIndex(of: row.state).map { $0 + 1 }
-        #expect(snapshot.status == status, "\(row.name)")
+        #expect(snapshot.status == status(row.state), "\(row.name)")
         func renewal(_ member: String) -> String? { ReadSnapshot.text(snapshot.renewal[member]) }
         func transaction(_ member: String) -> String? { ReadSnapshot.text(snapshot.transaction[member]) }
 
