@@ -63,14 +63,14 @@ struct RealHistory: Sendable, CustomTestStringConvertible {
 
 /// Real histories are played again: from their purchases the store derives their periods and the order of their ids.
 @Suite("Real histories of subscriptions", .timeLimit(.minutes(1))) struct SubscriptionHistoryTests {
-    @Test(.enabled(if: Fixtures.directory != nil), arguments: RealHistory.all)
-    func theStoreDerivesTheSamePeriods(_ history: RealHistory) async throws {
+    @Test(.enabled(if: Fixtures.directory != nil), arguments: Backend.available, RealHistory.all)
+    func theStoreDerivesTheSamePeriods(_ backend: Backend, _ history: RealHistory) async throws {
         let text = try #require(try Fixtures.data("app-receipts/\(history.receipt).b64"))
         let bytes = try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters))
         let periods = try ReceiptContainer.parse(Array(bytes)).receipt.inApp.filter { $0.expiresDate != nil }
             .sorted { $0.purchaseDate < $1.purchaseDate }
         #expect(periods.count >= 2 && Set(periods.map(\.originalTransactionID)).count == 1)
-        try await Backend.sqlite.withStore { test async throws in
+        try await backend.withStore { test async throws in
             test.store.catalog.replace(with: try history.catalog())
             let account = try await test.account()
             let tester = try await test.store.accounts.change(

@@ -1,4 +1,3 @@
-import Database
 import Foundation
 import StoreReceipts
 import StoreWire
@@ -7,376 +6,410 @@ import Testing
 
 @testable import Store
 
-/// One row of Apple's table of a subscription's life: what happens, and what each interface tells afterwards.
-struct SubscriptionRow: Sendable, CustomTestStringConvertible {
-    /// What the test does, after an account has bought `gym.monthly`.
-    struct Play: Sendable {
-        var test: TestStore
-        var account: Account
-        var id: TransactionID
+/// A period of a row with its identifiers and dates, as every interface has to tell it.
+private struct TablePeriod {
+    let expected: ExpectedPeriod
+    /// The period in the ledger, of which only the identifiers are used.
+    let entry: Transaction
+    let originalID: TransactionID
+    let originalPurchaseDate: Int64
+    let purchaseDate: Int64
+    var expiresDate: Int64
+    /// When it was refunded or revoked; nil if it was not.
+    var cancelledAt: Int64?
+    let isShared: Bool
 
-        static let day: Int64 = 86_400_000
+    var id: TransactionID { entry.transactionID }
+    var isUpgraded: Bool { expected.marks.contains(.upgraded) }
+    private var group: String { expected.product.hasPrefix("gym.") ? "21000002" : "21000001" }
+    private var isTrial: Bool { expected.marks.contains(.trial) }
+    private var isIntroductory: Bool { expected.marks.contains(.introductory) }
 
-        func advance(_ days: Int64) async throws {
-            try await test.store.changeClock { try $0.advance(by: days * Self.day) }
-        }
-
-        func grace() async throws {
-            try await test.store.apps.setGracePeriod(GracePeriod(length: .sixteenDays), of: TestStore.bundleID)
-        }
-
-        func choose(_ product: ProductID) async throws {
-            _ = try await test.store.purchase(test.request(product), by: account)
-        }
-
-        func cancel() async throws { _ = try await test.store.setAutoRenew(false, of: id) }
-
-        func fail() async throws {
-            try await advance(2)
-            _ = try await test.store.failRenewal(id)
-        }
-
-        /// Raises the price of everything that costs 9.99.
-        func raise(to price: String) throws {
-            test.store.catalog.replace(
-                with: try TestStore.catalog { $0.replacing("displayPrice: 9.99", with: "displayPrice: \(price)") })
-        }
+    private var cancellationReason: String? {
+        for case .cancelled(let reason) in expected.marks { return reason }
+        return nil
     }
 
-    /// What happens.
-    var name: String
-    /// Where the row comes from: Apple's documentation, or a measured body of production or sandbox.
-    var source: String
-    /// The product that is bought first.
-    var first: ProductID = "gym.monthly"
-    /// The last news, in order.
-    var news: [String]
-    /// The state afterwards.
-    var state: Subscription.State
-    /// The element of `pending_renewal_info` without its identifiers; nil when there is none.
-    var pending: [String: String]?
-    /// What the newest rows of `latest_receipt_info` have, the newest first. An empty value is one that is missing.
-    var latest: [[String: String]] = []
-    var play: @Sendable (Play) async throws -> Void
-
-    var testDescription: String { name }
-
-    /// What every element has while the subscription is in order.
-    static func renewing(
-        _ product: String = "gym.monthly", as next: String? = nil, _ more: [String: String] = [:]
-    ) -> [String: String] {
-        ["product_id": product, "auto_renew_product_id": next ?? product, "auto_renew_status": "1"]
-            .merging(more) { $1 }
+    private var code: String? {
+        for case .code(let name) in expected.marks { return name }
+        return nil
     }
 
-    static func ended(_ intent: String, _ more: [String: String] = [:]) -> [String: String] {
-        renewing(
-            "gym.monthly", nil,
-            ["auto_renew_status": "0", "expiration_intent": intent, "is_in_billing_retry_period": "0"]
-        ).merging(more) { $1 }
+    private var promotionalOffer: String? {
+        for case .promotional(let id) in expected.marks { return id }
+        return nil
     }
 
-    private static func renewing(_ product: String, _ next: String?, _ more: [String: String]) -> [String: String] {
-        renewing(product, as: next, more)
+    /// Apple's `offerType`.
+    private var offerType: Int64? {
+        if isTrial || isIntroductory { return 1 }
+        if promotionalOffer != nil { return 2 }
+        return code == nil ? nil : 3
     }
 
-    static let overdue = ["expiration_intent": "2", "is_in_billing_retry_period": "1"]
+    /// The periods of a row, the oldest first.
+    /// - Parameters:
+    ///   - first: when the first one was bought.
+    ///   - ledger: the account's transactions, the oldest first.
+    static func all(
+        _ row: SubscriptionRow, since first: Int64, until now: Int64, _ ledger: [Transaction]
+    ) throws -> [TablePeriod] {
+        try #require(ledger.count == row.periods.count, "\(row.name)")
+        var periods: [TablePeriod] = []
+        for (expected, entry) in zip(row.periods, ledger) {
+            let start: Int64 =
+                switch expected.start {
+                case .first: first
+                case .endBefore: periods.last?.expiresDate ?? first
+                case .now: now / 1000 * 1000
+                }
+            var end = start
+            for length in expected.length.split(separator: "+") {
+                end = try #require(SubscriptionPeriod(iso8601: length)).end(from: end)
+            }
+            var period = TablePeriod(
+                expected: expected, entry: entry, originalID: ledger[0].transactionID, originalPurchaseDate: first,
+                purchaseDate: start, expiresDate: end, cancelledAt: nil, isShared: row.isShared)
+            if period.cancellationReason != nil { period.cancelledAt = now }
+            periods.append(period)
+        }
+        return periods
+    }
 
-    static let all: [SubscriptionRow] = [
-        SubscriptionRow(
-            name: "first purchase in the group", source: "measured: exactly four keys",
-            news: ["SUBSCRIBED/INITIAL_BUY"],
-            state: .active, pending: renewing(),
-            latest: [["is_trial_period": "false", "is_in_intro_offer_period": "false", "cancellation_date": ""]]
-        ) { _ in },
-        SubscriptionRow(
-            name: "first purchase with a free week", source: "documented: offerType 1", first: "club.monthly",
-            news: ["SUBSCRIBED/INITIAL_BUY"], state: .active, pending: renewing("club.monthly"),
-            latest: [["is_trial_period": "true"]]
-        ) { _ in },
-        SubscriptionRow(
-            name: "renewal", source: "documented: DID_RENEW", news: ["SUBSCRIBED/INITIAL_BUY", "DID_RENEW"],
-            state: .active, pending: renewing(), latest: [["product_id": "gym.monthly"], [:]]
-        ) { try await $0.advance(31) },
-        SubscriptionRow(
-            name: "auto-renew off", source: "documented: DID_CHANGE_RENEWAL_STATUS",
-            news: ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"], state: .active,
-            pending: renewing("gym.monthly", as: nil, ["auto_renew_status": "0"])
-        ) { try await $0.cancel() },
-        SubscriptionRow(
-            name: "auto-renew on again", source: "documented: DID_CHANGE_RENEWAL_STATUS",
-            news: ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED"], state: .active, pending: renewing()
-        ) {
-            try await $0.cancel()
-            _ = try await $0.test.store.setAutoRenew(true, of: $0.id)
-        },
-        SubscriptionRow(
-            name: "expired, voluntary", source: "measured: intent 1, retry 0, status 0", news: ["EXPIRED/VOLUNTARY"],
-            state: .expired, pending: ended("1")
-        ) {
-            try await $0.cancel()
-            try await $0.advance(31)
-        },
-        SubscriptionRow(
-            name: "resubscription", source: "documented: the intent and the retry are gone",
-            news: ["EXPIRED/VOLUNTARY", "SUBSCRIBED/RESUBSCRIBE"], state: .active, pending: renewing(),
-            latest: [[:], [:]]
-        ) {
-            try await $0.cancel()
-            try await $0.advance(40)
-            try await $0.test.buy("gym.monthly", by: $0.account)
-        },
-        SubscriptionRow(
-            name: "failed, with a grace period", source: "documented: grace_period_expires_date, status 4",
-            news: ["DID_FAIL_TO_RENEW/GRACE_PERIOD"], state: .gracePeriod,
-            pending: renewing(
-                "gym.monthly", as: nil, overdue.merging(["grace_period_expires_date_ms": "16 days"]) { $1 })
-        ) {
-            try await $0.grace()
-            try await $0.fail()
-        },
-        SubscriptionRow(
-            name: "failed, without a grace period", source: "production report: retry true, intent 2",
-            news: ["DID_FAIL_TO_RENEW"], state: .billingRetry, pending: renewing("gym.monthly", as: nil, overdue)
-        ) { try await $0.fail() },
-        SubscriptionRow(
-            name: "grace over", source: "documented: GRACE_PERIOD_EXPIRED, status 3", news: ["GRACE_PERIOD_EXPIRED"],
-            state: .billingRetry,
-            pending: renewing(
-                "gym.monthly", as: nil, overdue.merging(["grace_period_expires_date_ms": "16 days"]) { $1 })
-        ) {
-            try await $0.grace()
-            try await $0.fail()
-            try await $0.advance(17)
-        },
-        SubscriptionRow(
-            name: "recovered within the grace period", source: "documented: the cycle is kept; measured: four keys",
-            news: ["DID_FAIL_TO_RENEW/GRACE_PERIOD", "DID_RENEW/BILLING_RECOVERY"], state: .active, pending: renewing(),
-            latest: [["purchase_date_ms": "the end before"], [:]]
-        ) {
-            try await $0.grace()
-            try await $0.fail()
-            try await $0.advance(3)
-            _ = try await $0.test.store.recover($0.id)
-        },
-        SubscriptionRow(
-            name: "recovered after it", source: "measured: the period begins with the payment",
-            news: ["GRACE_PERIOD_EXPIRED", "DID_RENEW/BILLING_RECOVERY"], state: .active, pending: renewing(),
-            latest: [["purchase_date_ms": "now"], [:]]
-        ) {
-            try await $0.grace()
-            try await $0.fail()
-            try await $0.advance(20)
-            _ = try await $0.test.store.recover($0.id)
-        },
-        SubscriptionRow(
-            name: "retry over", source: "measured: status 0, intent 2, retry 0, the grace period's end stays",
-            news: ["GRACE_PERIOD_EXPIRED", "EXPIRED/BILLING_RETRY"], state: .expired,
-            pending: ended("2", ["grace_period_expires_date_ms": "16 days"])
-        ) {
-            try await $0.grace()
-            try await $0.fail()
-            try await $0.advance(70)
-        },
-        SubscriptionRow(
-            name: "cancelled in the grace period", source: "production: EXPIRED/BILLING_RETRY, and the element is gone",
-            news: ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/BILLING_RETRY"], state: .expired,
-            pending: nil
-        ) {
-            try await $0.grace()
-            try await $0.fail()
-            try await $0.cancel()
-        },
-        SubscriptionRow(
-            name: "removed from sale", source: "documented: intent 4", news: ["EXPIRED/PRODUCT_NOT_FOR_SALE"],
-            state: .expired, pending: ended("4")
-        ) {
-            $0.test.store.catalog.replace(
-                with: try TestStore.catalog { $0.replacing("productID: gym.monthly", with: "productID: gym.other") })
-            try await $0.advance(31)
-        },
-        SubscriptionRow(
-            name: "upgrade", source: "sandbox: is_upgraded on the old row; a new row from now on", first: "club.weekly",
-            news: ["SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_PREF/UPGRADE"], state: .active,
-            pending: renewing("club.monthly"),
-            latest: [
-                ["product_id": "club.monthly", "is_upgraded": "", "purchase_date_ms": "now"],
-                ["product_id": "club.weekly", "is_upgraded": "true", "cancellation_date": ""],
-            ]
-        ) {
-            try await $0.advance(1)
-            try await $0.test.buy("club.monthly", by: $0.account)
-        },
-        SubscriptionRow(
-            name: "downgrade", source: "documented: no transaction until the renewal", first: "club.monthly",
-            news: ["DID_CHANGE_RENEWAL_PREF/DOWNGRADE"], state: .active,
-            pending: renewing("club.monthly", as: "club.weekly"), latest: [["product_id": "club.monthly"]]
-        ) { try await $0.choose("club.weekly") },
-        SubscriptionRow(
-            name: "downgrade taken back", source: "documented: no subtype", first: "club.monthly",
-            news: ["DID_CHANGE_RENEWAL_PREF/DOWNGRADE", "DID_CHANGE_RENEWAL_PREF"], state: .active,
-            pending: renewing("club.monthly")
-        ) {
-            try await $0.choose("club.weekly")
-            try await $0.choose("club.monthly")
-        },
-        SubscriptionRow(
-            name: "downgrade takes effect", source: "documented: a renewal of the new product", first: "club.monthly",
-            news: ["DID_CHANGE_RENEWAL_PREF/DOWNGRADE", "DID_RENEW"], state: .active, pending: renewing("club.weekly"),
-            latest: [["product_id": "club.weekly"], ["product_id": "club.monthly", "is_upgraded": ""]]
-        ) {
-            try await $0.choose("club.weekly")
-            try await $0.advance(8)
-        },
-        SubscriptionRow(
-            name: "price rise, consent asked", source: "documented: priceIncreaseStatus 0",
-            news: ["DID_RENEW", "PRICE_INCREASE/PENDING"], state: .active,
-            pending: renewing("gym.monthly", as: nil, ["price_consent_status": "0", "price_increase_status": "0"])
-        ) {
-            try $0.raise(to: "29.99")
-            try await $0.advance(31)
-        },
-        SubscriptionRow(
-            name: "price rise, agreed", source: "documented: priceIncreaseStatus 1",
-            news: ["PRICE_INCREASE/PENDING", "PRICE_INCREASE/ACCEPTED"], state: .active,
-            pending: renewing("gym.monthly", as: nil, ["price_consent_status": "1", "price_increase_status": "1"])
-        ) {
-            try $0.raise(to: "29.99")
-            try await $0.advance(31)
-            try await $0.test.store.answerPriceIncrease(
-                PriceConsentRequest(
-                    bundleID: TestStore.bundleID, productID: "gym.monthly",
-                    newPrice: Money(milliunits: 29_990, currency: "USD"), accepts: true), of: $0.account)
-        },
-        SubscriptionRow(
-            name: "price rise, told only", source: "documented: price_increase_status alone",
-            news: ["DID_RENEW", "PRICE_INCREASE/ACCEPTED"], state: .active,
-            pending: renewing("gym.monthly", as: nil, ["price_increase_status": "1"])
-        ) {
-            try $0.raise(to: "10.99")
-            try await $0.advance(31)
-        },
-        SubscriptionRow(
-            name: "price rise, no answer", source: "documented: intent 3", news: ["EXPIRED/PRICE_INCREASE"],
-            state: .expired, pending: ended("3", ["price_consent_status": "0", "price_increase_status": "0"])
-        ) {
-            try $0.raise(to: "29.99")
-            try await $0.advance(62)
-        },
-        SubscriptionRow(
-            name: "price rise, the price preserved", source: "documented: preserveCurrentPrice",
-            news: ["SUBSCRIBED/INITIAL_BUY", "DID_RENEW", "DID_RENEW"], state: .active, pending: renewing()
-        ) {
-            try $0.raise(to: "29.99\n            preserveCurrentPrice: true")
-            try await $0.advance(62)
-            #expect(try await $0.test.ledger().map(\.price.milliunits) == [9990, 9990, 9990])
-            // A new subscriber pays the new price.
-            let other = try await $0.test.account("later@example.com")
-            try await $0.test.buy("gym.monthly", by: other)
-            #expect(try await $0.test.ledger().last?.price.milliunits == 29_990)
-            _ = try await $0.test.store.clearHistory(of: other)
-        },
-        SubscriptionRow(
-            name: "refund of the last period", source: "measured: cancellation_date, status 0, no intent",
-            news: ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"], state: .revoked,
-            pending: renewing("gym.monthly", as: nil, ["auto_renew_status": "0"]),
-            latest: [["cancellation_reason": "1", "cancellation_date_ms": "now"]]
-        ) {
-            _ = try await $0.test.store.refund($0.id, reason: .app)
-        },
-        SubscriptionRow(
-            name: "refund of an earlier period", source: "documented: that row only", news: ["DID_RENEW", "REFUND"],
-            state: .active, pending: renewing(), latest: [["cancellation_date": ""], ["cancellation_reason": "0"]]
-        ) {
-            try await $0.advance(31)
-            _ = try await $0.test.store.refund($0.id, reason: .other)
-        },
-        SubscriptionRow(
-            name: "refund declined", source: "documented: REFUND_DECLINED", news: ["REFUND_DECLINED"], state: .active,
-            pending: renewing(), latest: [["cancellation_date": ""]]
-        ) { try await $0.test.store.declineRefund($0.id) },
-        SubscriptionRow(
-            name: "refund reversed", source: "documented: the cancellation vanishes, the end is kept",
-            news: ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "REFUND_REVERSED"], state: .active,
-            pending: renewing("gym.monthly", as: nil, ["auto_renew_status": "0"]), latest: [["cancellation_date": ""]]
-        ) {
-            _ = try await $0.test.store.refund($0.id, reason: .other)
-            _ = try await $0.test.store.reverseRefund($0.id)
-        },
-        SubscriptionRow(
-            name: "extended", source: "documented: expires_date moves", news: ["RENEWAL_EXTENDED"], state: .active,
-            pending: renewing(), latest: [["expires_date_ms": "ten days later"]]
-        ) { _ = try await $0.test.store.extend($0.id, days: 10) },
-    ]
+    /// A date's three forms in an answer.
+    static func forms(_ name: String, _ milliseconds: Int64?) -> [String: String] {
+        guard let date = milliseconds.map({ ReceiptDate(milliseconds: $0) }) else { return [:] }
+        return [name: date.gmt, name + "_ms": date.millisecondsText, name + "_pst": date.pacific]
+    }
+
+    private static func wholeSeconds(_ milliseconds: Int64?) -> Int64? { milliseconds.map { $0 / 1000 * 1000 } }
+
+    /// The members that all answers of `verifyReceipt` have.
+    private var common: [String: String] {
+        var members = [
+            "quantity": "1", "product_id": expected.product, "transaction_id": id.description,
+            "original_transaction_id": originalID.description, "is_trial_period": "\(isTrial)",
+            "is_in_intro_offer_period": "\(isIntroductory)",
+        ]
+        members["web_order_line_item_id"] = entry.webOrderLineItemID.map { "\($0)" }
+        members.merge(Self.forms("purchase_date", purchaseDate)) { $1 }
+        members.merge(Self.forms("original_purchase_date", originalPurchaseDate)) { $1 }
+        return members
+    }
+
+    /// The element of `in_app`, which is made from the receipt.
+    var inApp: [String: String] {
+        var members = common
+        members["in_app_ownership_type"] = isShared ? "FAMILY_SHARED" : "PURCHASED"
+        members["promotional_offer_id"] = promotionalOffer
+        members.merge(Self.forms("expires_date", expiresDate)) { $1 }
+        members.merge(Self.forms("cancellation_date", Self.wholeSeconds(cancelledAt))) { $1 }
+        return members
+    }
+
+    /// The element of `latest_receipt_info`, which is made from the ledger and says more.
+    var latest: [String: String] {
+        var members = inApp
+        members["subscription_group_identifier"] = group
+        members["offer_code_ref_name"] = code
+        members["cancellation_reason"] = cancellationReason
+        members["is_upgraded"] = isUpgraded ? "true" : nil
+        return members
+    }
+
+    /// The purchase in the app receipt, without the attributes that Apple does not document.
+    func purchase(in environment: StoreEnvironment) -> InAppPurchase {
+        InAppPurchase(
+            quantity: 1, productID: expected.product, transactionID: id.description,
+            purchaseDate: Date(milliseconds: purchaseDate), originalTransactionID: originalID.description,
+            originalPurchaseDate: Date(milliseconds: originalPurchaseDate), productType: 3,
+            expiresDate: Date(milliseconds: expiresDate), itemID: environment == .sandbox ? 0 : entry.itemID,
+            webOrderLineItemID: entry.webOrderLineItemID,
+            cancellationDate: Self.wholeSeconds(cancelledAt).map { Date(milliseconds: $0) },
+            isTrialPeriod: isTrial, isInIntroOfferPeriod: isIntroductory, promotionalOfferID: promotionalOffer,
+            otherAttributes: [])
+    }
+
+    /// The object of an iOS 6 receipt in an answer. Only production names the app and its version.
+    func transactionReceipt(of app: AppRecord, in environment: StoreEnvironment) -> [String: String] {
+        var members = common
+        let expires = ReceiptDate(milliseconds: expiresDate)
+        members["expires_date"] = expires.millisecondsText
+        members["expires_date_formatted"] = expires.gmt
+        members["expires_date_formatted_pst"] = expires.pacific
+        members["item_id"] = "\(entry.itemID)"
+        members["bid"] = TestStore.bundleID.rawValue
+        members["bvrs"] = "7"
+        members["unique_vendor_identifier"] = TestStore.device.uuidString
+        if environment == .production {
+            members["app_item_id"] = "\(app.appID)"
+            members["version_external_identifier"] = "\(app.versionExternalIdentifier("7"))"
+        }
+        // These dates have their milliseconds.
+        members.merge(Self.forms("cancellation_date", cancelledAt)) { $1 }
+        if cancelledAt != nil { members["cancellation_reason"] = cancellationReason }
+        return members
+    }
+
+    /// The texts in a signed transaction of version 2; nil for those that are missing.
+    var signedTexts: [String: String?] {
+        [
+            "transactionId": id.description, "originalTransactionId": originalID.description,
+            "webOrderLineItemId": entry.webOrderLineItemID.map { "\($0)" }, "bundleId": TestStore.bundleID.rawValue,
+            "productId": expected.product, "subscriptionGroupIdentifier": group, "type": "Auto-Renewable Subscription",
+            "inAppOwnershipType": isShared ? "FAMILY_SHARED" : "PURCHASED", "offerIdentifier": code ?? promotionalOffer,
+            "transactionReason": expected.isRenewal ? "RENEWAL" : "PURCHASE",
+        ]
+    }
+
+    /// The numbers in a signed transaction of version 2; nil for those that are missing.
+    var signedNumbers: [String: Int64?] {
+        [
+            "purchaseDate": purchaseDate, "originalPurchaseDate": originalPurchaseDate, "expiresDate": expiresDate,
+            "quantity": 1, "revocationDate": cancelledAt, "revocationReason": cancellationReason.flatMap { Int64($0) },
+            "offerType": offerType,
+        ]
+    }
+
+    /// The transaction on a device.
+    func description(id: TransactionID, purchaseDate: Int64, key: UUID?) -> TransactionDescription {
+        TransactionDescription(
+            transactionID: id, originalTransactionID: originalID, bundleID: TestStore.bundleID,
+            productID: ProductID(expected.product), kind: .autoRenewableSubscription, quantity: 1,
+            purchaseDate: purchaseDate, originalPurchaseDate: originalPurchaseDate, expiresDate: expiresDate,
+            applicationUsername: nil, idempotencyKey: key)
+    }
 }
 
+/// The events of ``SubscriptionRow/all`` happen, and every interface is compared with the row, member by member.
 @Suite("Apple's table of subscriptions", .timeLimit(.minutes(1))) struct SubscriptionTableTests {
-    @Test(arguments: Backend.available, SubscriptionRow.all)
-    func everyInterfaceTellsTheSame(_ backend: Backend, _ row: SubscriptionRow) async throws {
-        try await backend.withStore { test async throws in
-            let account = try await test.account()
-            let first = try await test.buy(row.first, by: account)
-            try await row.play(
-                SubscriptionRow.Play(test: test, account: account, id: first.originalTransactionID))
-            let now = test.store.clock.milliseconds / 1000 * 1000
-            let subscription = try await test.store.subscription(first.originalTransactionID)
-            #expect(subscription.state == row.state)
-            let news = try await test.store.news(of: first.originalTransactionID).reversed().map {
-                [$0.type.rawValue, $0.subtype?.rawValue].compactMap(\.self).joined(separator: "/")
+    @Test(arguments: Backend.available, SubscriptionRow.groups)
+    func everyInterfaceTellsTheSame(_ backend: Backend, _ group: SubscriptionRow.Group) async throws {
+        try await backend.withStore(group.environment) { test async throws in
+            test.store.catalog.replace(with: try SubscriptionRow.catalog())
+            let api = try await TestAPI(test)
+            for (number, row) in group.rows.enumerated() { try await check(row, number, at: test, api) }
+        }
+    }
+
+    private func check(_ row: SubscriptionRow, _ number: Int, at test: TestStore, _ api: TestAPI) async throws {
+        let account = try await test.account("ape\(number)@example.com")
+        let buyer = row.isShared ? try await organizer(number, of: account, at: test) : account
+        let bought = try await test.buy(row.first, by: buyer)
+        let first = try #require(try await ledger(of: account, at: test).first)
+        // A refunded transaction gets no new receipt of iOS 6, but an old one stays good.
+        let old = try await test.store.transactionReceipt(first.transactionID, TestStore.receiptRequest, for: account)
+        try await row.play(
+            SubscriptionRow.Play(test: test, account: buyer, id: bought.originalTransactionID, member: account))
+
+        let now = test.store.clock.milliseconds
+        let subscriptions =
+            row.isShared
+            ? try await test.store.sharedSubscriptions(of: account) : try await test.store.subscriptions(of: account)
+        let subscription = try #require(subscriptions.first)
+        #expect(subscriptions.count == 1 && subscription.state == row.state, "\(row.name)")
+        let news = try await test.store.news(of: first.transactionID).reversed().map {
+            [$0.type.rawValue, $0.subtype?.rawValue].compactMap(\.self).joined(separator: "/")
+        }
+        #expect(Array(news.suffix(row.news.count)) == row.news, "\(row.name)")
+
+        let periods = try TablePeriod.all(
+            row, since: bought.purchaseDate, until: now, try await ledger(of: account, at: test))
+        let pending = try await checkAppReceipt(row, periods, of: account, at: test)
+        try await checkTransactionReceipt(old, sold: first, row, periods, at: test)
+        try await checkSnapshot(of: subscription, row, periods, pending, at: test)
+        try await checkServerAPI(row, periods, at: api)
+        try await checkDevice(row, periods, of: account, at: test)
+        if periods.count > 1, !row.isStill, !periods[0].isUpgraded {
+            // The line item of the next period is allocated with the first one, and survives a lapse. Numbers follow
+            // one another in a store that has made only a few.
+            let lines = periods.compactMap(\.entry.webOrderLineItemID)
+            #expect(lines.count == periods.count && lines[1] == lines[0] + 1, "\(row.name)")
+        }
+    }
+
+    /// A new account that has the given one in its family.
+    private func organizer(_ number: Int, of member: Account, at test: TestStore) async throws -> Account {
+        let organizer = try await test.account("organizer\(number)@example.com")
+        _ = try await test.store.createFamily(of: organizer)
+        _ = try await test.store.addToFamily(of: organizer, member)
+        return organizer
+    }
+
+    private func ledger(of account: Account, at test: TestStore) async throws -> [Transaction] {
+        try await test.ledger().filter { $0.accountID == account.accountID }
+    }
+
+    // MARK: Receipts
+
+    /// The app receipt, and what `verifyReceipt` answers to it.
+    /// - Returns: the element of `pending_renewal_info`; nil for none.
+    private func checkAppReceipt(
+        _ row: SubscriptionRow, _ periods: [TablePeriod], of account: Account, at test: TestStore
+    ) async throws -> [String: String]? {
+        let bytes = try await test.appReceipt(account)
+        let receipt = try await TestStore.verified(bytes)
+        #expect(receipt.environment == row.environment, "\(row.name)")
+        var purchases = receipt.inApp.sorted { $0.transactionID < $1.transactionID }
+        #expect(purchases.allSatisfy { $0.isFamilyShared == row.isShared }, "\(row.name)")
+        for index in purchases.indices { purchases[index].otherAttributes = [] }
+        #expect(purchases == periods.map { $0.purchase(in: row.environment) }, "\(row.name)")
+
+        let answer = try await test.verify(bytes, password: test.sharedSecret)
+        #expect(answer.status == 0, "\(row.name)")
+        #expect(answer.object["environment"] as? String == row.environment.rawValue, "\(row.name)")
+        #expect(
+            Set(answer.object.keys) == [
+                "status", "environment", "receipt", "latest_receipt", "latest_receipt_info", "pending_renewal_info",
+            ], "\(row.name)")
+        // The one that ends last comes first.
+        let newest = periods.sorted { ($0.expiresDate, $0.id) > ($1.expiresDate, $1.id) }
+        #expect(answer.latest.compactMap { $0 as? [String: String] } == newest.map(\.latest), "\(row.name)")
+        let inApp = answer.inApp.compactMap { $0 as? [String: String] }
+        #expect(inApp.count == periods.count && Set(inApp) == Set(periods.map(\.inApp)), "\(row.name)")
+        let latest = try await TestStore.verified(try #require(answer.latestReceipt))
+        #expect(latest.inApp == receipt.inApp, "\(row.name)")
+
+        var wanted = row.pending
+        wanted?["original_transaction_id"] = periods[0].id.description
+        if let grace = wanted?.removeValue(forKey: "grace_period_expires_date"), let last = periods.last {
+            let end = try #require(SubscriptionPeriod(iso8601: grace)).end(from: last.expiresDate)
+            wanted?.merge(TablePeriod.forms("grace_period_expires_date", end)) { $1 }
+        }
+        let pending = answer.pending.compactMap { $0 as? [String: String] }
+        #expect(pending == [wanted].compactMap(\.self), "\(row.name)")
+        return pending.first
+    }
+
+    /// What `verifyReceipt` answers to the iOS 6 receipt of the first period.
+    /// - Parameter first: the period when it was sold.
+    private func checkTransactionReceipt(
+        _ bytes: [UInt8], sold first: Transaction, _ row: SubscriptionRow, _ periods: [TablePeriod], at test: TestStore
+    ) async throws {
+        let app = try #require(test.store.apps[TestStore.bundleID])
+        let answer = try await test.verify(bytes, password: test.sharedSecret)
+        var sold = try #require(periods.first)
+        sold.expiresDate = try #require(first.expiresDate)
+        sold.cancelledAt = nil
+        #expect(
+            answer.receipt as? [String: String] == sold.transactionReceipt(of: app, in: row.environment),
+            "\(row.name)")
+
+        let last = try #require(periods.last)
+        let isExpired = last.expiresDate <= test.store.clock.milliseconds
+        #expect(answer.status == (isExpired ? 21006 : 0), "\(row.name)")
+        let information = isExpired ? "latest_expired_receipt_info" : "latest_receipt_info"
+        let latest = last.transactionReceipt(of: app, in: row.environment)
+        #expect(answer.object[information] as? [String: String] == latest, "\(row.name)")
+        var keys: Set = ["status", "receipt", information, "auto_renew_status", "auto_renew_product_id"]
+        let status = row.pending?["auto_renew_status"] ?? "0"
+        #expect(answer.object["auto_renew_status"] as? Int == Int(status), "\(row.name)")
+        let next = row.pending?["auto_renew_product_id"] ?? last.expected.product
+        #expect(answer.object["auto_renew_product_id"] as? String == next, "\(row.name)")
+        if isExpired {
+            keys.formUnion(["expiration_intent", "is_in_billing_retry_period"])
+            // Without an element of pending_renewal_info the customer has cancelled.
+            let intent = row.pending?["expiration_intent"] ?? "1"
+            #expect(answer.object["expiration_intent"] as? String == intent, "\(row.name)")
+            let retry = row.pending?["is_in_billing_retry_period"] ?? "0"
+            #expect(answer.object["is_in_billing_retry_period"] as? String == retry, "\(row.name)")
+        } else if last.cancelledAt == nil {
+            keys.insert("latest_receipt")
+            let newest = try await test.verify(try #require(answer.latestReceipt), password: test.sharedSecret)
+            #expect(newest.status == 0 && newest.receipt as? [String: String] == latest, "\(row.name)")
+        }
+        #expect(Set(answer.object.keys) == keys, "\(row.name)")
+    }
+
+    // MARK: Devices
+
+    /// What StoreKit gets: the transactions that it has not finished, and those of a restore afterwards.
+    private func checkDevice(
+        _ row: SubscriptionRow, _ periods: [TablePeriod], of account: Account, at test: TestStore
+    ) async throws {
+        let bundleID = TestStore.bundleID
+        let unfinished = try await test.store.unfinishedTransactions(of: account, in: bundleID, after: nil).transactions
+        let keys = unfinished.map(\.idempotencyKey)
+        // No payment made a member's transactions.
+        #expect(keys.allSatisfy { ($0 == nil) == row.isShared }, "\(row.name)")
+        let expected = zip(periods, keys).map { period, key in
+            period.description(id: period.id, purchaseDate: period.purchaseDate, key: key)
+        }
+        #expect(unfinished == expected && unfinished.count == periods.count, "\(row.name)")
+
+        for transaction in unfinished { try await test.store.finish(transaction.transactionID, of: account) }
+        let rest = try await test.store.unfinishedTransactions(of: account, in: bundleID, after: nil)
+        #expect(rest.transactions.isEmpty, "\(row.name)")
+        let request = RestoreRequest(
+            idempotencyKey: UUID(), bundleID: bundleID, deviceID: TestStore.device, applicationUsername: nil,
+            after: nil)
+        let restored = try await test.store.restore(request, for: account).transactions
+        let lasting = periods.filter { $0.cancelledAt == nil }
+        let now = test.store.clock.milliseconds
+        let again = zip(lasting, restored).map { period, found in
+            period.description(id: found.transactionID, purchaseDate: now, key: nil)
+        }
+        #expect(restored == again && restored.count == lasting.count, "\(row.name)")
+        #expect(Set(restored.map(\.transactionID)).isDisjoint(with: periods.map(\.id)), "\(row.name)")
+    }
+
+    // MARK: The App Store Server API and notifications
+
+    /// Apple's `status`.
+    private func status(_ state: Subscription.State) -> Int? {
+        let states: [Subscription.State] = [.active, .expired, .billingRetry, .gracePeriod, .revoked]
+        return states.firstIndex(of: state).map { $0 + 1 }
+    }
+
+    /// The status of the subscription, and its periods in the history.
+    private func checkServerAPI(
+        _ row: SubscriptionRow, _ periods: [TablePeriod], at api: TestAPI
+    ) async throws {
+        let statuses = try await api.statuses(periods[0].id)
+        let answer = try #require(statuses.first, "\(row.name)")
+        #expect(statuses.count == 1 && answer.status == status(row.state), "\(row.name)")
+        #expect(answer.transaction["transactionId"] as? String == periods.last?.id.description, "\(row.name)")
+        #expect(
+            answer.renewal["autoRenewStatus"] as? Int == Int(row.pending?["auto_renew_status"] ?? "0"), "\(row.name)")
+        let page = try await api.page(periods[0].id.description)
+        let signed = try #require(page.object["signedTransactions"] as? [String])
+        #expect(Set(page.ids) == Set(periods.map(\.id.description)) && signed.count == periods.count, "\(row.name)")
+        for text in signed {
+            let payload = try api.payload(text)
+            let id = payload["transactionId"] as? String
+            let period = try #require(periods.first { $0.id.description == id }, "\(row.name)")
+            for (name, value) in period.signedTexts {
+                #expect(payload[name] as? String == value, "\(name) of \(row.name)")
             }
-            #expect(Array(news.suffix(row.news.count)) == row.news)
-            let answer = try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
-            #expect(answer.status == 0)
-            // The same receipt again, and iOS 6's for the first period, agree.
-            #expect(answer.pending.count == (row.pending == nil ? 0 : 1))
-            let ends = try await test.ledger().compactMap(\.expiresDate)
-            if let expected = row.pending, let element = answer.pending.first {
-                var found: [String: String] = [:]
-                for (key, value) in element where !key.hasSuffix("_pst") && key != "grace_period_expires_date" {
-                    found[key] = value as? String
-                }
-                #expect(found.removeValue(forKey: "original_transaction_id") == first.originalTransactionID.description)
-                var wanted = expected
-                if wanted["grace_period_expires_date_ms"] != nil {
-                    let end = SubscriptionPeriod(unit: .day, count: 16).end(from: ends.max() ?? 0)
-                    wanted["grace_period_expires_date_ms"] = "\(end)"
-                }
-                #expect(found == wanted)
+            for (name, value) in period.signedNumbers {
+                #expect(payload[name] as? Int64 == value, "\(name) of \(row.name)")
             }
-            try await checkSnapshot(of: subscription, row, answer.pending.first, at: test)
-            #expect(answer.latest.count == ends.count)
-            if !row.latest.isEmpty { #expect(answer.latest.count == row.latest.count) }
-            for (element, expected) in zip(answer.latest, row.latest) {
-                for (key, value) in expected {
-                    let wanted: String? =
-                        switch value {
-                        case "": nil
-                        case "now": "\(now)"
-                        case "the end before": "\(ends.first ?? 0)"
-                        case "ten days later":
-                            "\(SubscriptionPeriod(unit: .day, count: 10).end(from: first.expiresDate ?? 0))"
-                        default: value
-                        }
-                    #expect(element[key] as? String == wanted, "\(key)")
-                }
-            }
-            // The receipt has the same rows as the answer.
-            let receipt = try await AppReceipt(test.appReceipt(account))
-            #expect(
-                Set(receipt.inApp.map(\.transactionID))
-                    == Set(answer.latest.compactMap { $0["transaction_id"] as? String }))
+            #expect(payload["isUpgraded"] as? Bool ?? false == period.isUpgraded, "\(row.name)")
         }
     }
 
     /// The last news tell the state that `verifyReceipt` tells, too.
     private func checkSnapshot(
-        of subscription: Subscription, _ row: SubscriptionRow, _ pending: [String: Any]?, at test: TestStore
+        of subscription: Subscription, _ row: SubscriptionRow, _ periods: [TablePeriod], _ pending: [String: String]?,
+        at test: TestStore
     ) async throws {
         let snapshot = try #require(try await test.snapshots(of: subscription.originalTransactionID).last)
-        let states: [Subscription.State] = [.active, .expired, .billingRetry, .gracePeriod, .revoked]
-        let status = states.firstIndex(of: row.state).map { $0 + 1 }
-        #expect(snapshot.status == status)
-        #expect(ReadSnapshot.text(snapshot.renewal["renewalDate"]) == "\(subscription.expiresDate)")
+        #expect(snapshot.status == status(row.state), "\(row.name)")
+        func renewal(_ member: String) -> String? { ReadSnapshot.text(snapshot.renewal[member]) }
+        func transaction(_ member: String) -> String? { ReadSnapshot.text(snapshot.transaction[member]) }
+
+        let last = try #require(periods.last)
+        #expect(renewal("renewalDate") == "\(last.expiresDate)", "\(row.name)")
+        let start = row.startsAnew ? last.purchaseDate : periods[0].purchaseDate
+        #expect(renewal("recentSubscriptionStartDate") == "\(start)", "\(row.name)")
+        let period = try #require(periods.first { $0.id.description == transaction("transactionId") }, "\(row.name)")
+        #expect(transaction("productId") == period.expected.product, "\(row.name)")
+        #expect(transaction("purchaseDate") == "\(period.purchaseDate)", "\(row.name)")
+        #expect(transaction("expiresDate") == "\(period.expiresDate)", "\(row.name)")
+        #expect(transaction("originalTransactionId") == periods[0].id.description, "\(row.name)")
+        let ownership = row.isShared ? "FAMILY_SHARED" : "PURCHASED"
+        #expect(transaction("inAppOwnershipType") == ownership, "\(row.name)")
+
         guard let pending else { return }
         for (name, key) in [
             ("autoRenewProductId", "auto_renew_product_id"), ("productId", "product_id"),
@@ -384,9 +417,12 @@ struct SubscriptionRow: Sendable, CustomTestStringConvertible {
             ("gracePeriodExpiresDate", "grace_period_expires_date_ms"),
             ("priceIncreaseStatus", "price_increase_status"),
         ] {
-            #expect(ReadSnapshot.text(snapshot.renewal[name]) == pending[key] as? String, "\(name)")
+            #expect(renewal(name) == pending[key], "\(name) of \(row.name)")
         }
-        let isRetrying = ReadSnapshot.text(snapshot.renewal["isInBillingRetryPeriod"]).map { $0 == "true" ? "1" : "0" }
-        #expect(isRetrying == pending["is_in_billing_retry_period"] as? String)
+        #expect(
+            renewal("offerIdentifier") == pending["offer_code_ref_name"] ?? pending["promotional_offer_id"],
+            "\(row.name)")
+        let isRetrying = renewal("isInBillingRetryPeriod").map { $0 == "true" ? "1" : "0" }
+        #expect(isRetrying == pending["is_in_billing_retry_period"], "\(row.name)")
     }
 }
