@@ -92,6 +92,8 @@ actor StoreProcess {
     static let nonConsumables = ["hat", "scarf", "wand", "lamp"]
     /// Subscriptions of a month, each in a group of its own.
     static let subscriptions = (1...8).map { "club\($0)" }
+    /// The lower plan of a subscription's group.
+    static func lowerPlan(of product: String) -> String { "\(product).basic" }
     /// Those of the non-consumables that have hosted content, and how many bytes it is.
     static let hosted = ["wand": 2_000_000, "lamp": 1_200_000]
 
@@ -151,6 +153,7 @@ actor StoreProcess {
                             name: \(product)
                             subscriptions:
                               - { productID: \(product), displayPrice: 0.99, recurringSubscriptionPeriod: P1M, groupNumber: 1 }
+                              - { productID: \(lowerPlan(of: product)), displayPrice: 0.49, recurringSubscriptionPeriod: P1M, groupNumber: 2 }
 
                     """
                 }.joined()
@@ -277,7 +280,10 @@ actor StoreProcess {
         }
     }
 
-    private func ask(
+    /// Asks the control port.
+    /// - Parameter path: what follows `/control/v1/`.
+    /// - Throws: ``KillTestError`` with the status and the answer's text when the status is another one.
+    func ask(
         _ method: String, _ path: String, _ body: Data?, status: UInt, type: String = "application/json"
     ) async throws -> Data {
         var request = HTTPClientRequest(url: "\(control)/\(path)")

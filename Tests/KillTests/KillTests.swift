@@ -80,6 +80,18 @@ struct KillTests {
         #expect(totals.kills == 6 && totals.cut > 0 && totals.renewals > 1000, "seed \(seed)")
     }
 
+    /// A crash changes no payment and no piece of news.
+    @Test(arguments: Backend.available)
+    func `a store is killed while payments fail, plans change and periods are refunded`(
+        _ backend: Backend
+    ) async throws {
+        let seed = UInt64.random(in: 0..<1 << 32)
+        let totals = try await TroubleKillRun.run(backend, Programs.built(), kills: 2, seed: seed)
+        print("Kill test of troubled subscriptions, \(backend): \(totals), seed \(seed)")
+        #expect(totals.wrong == [], "seed \(seed)")
+        #expect(totals.kills == 6 && totals.cut > 0 && totals.subscriptions == 70, "seed \(seed)")
+    }
+
     /// What `add` and `finishTransaction` journal is there when they return, whatever the app does next.
     @Test func `an app may exit right after it added a payment or finished a transaction`() async throws {
         let launches = 12

@@ -2,72 +2,65 @@ import Database
 import Foundation
 import StoreReceipts
 import StoreWire
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import Store
 
-/// Random lives of a subscription over a real ledger. After each event the state, the ledger, the payments and the news
-/// tell the same story.
+/// Random lives of a subscription over a real ledger, in the sandbox and in production. After each event the state, the
+/// ledger, the payments, the receipt, `verifyReceipt`, StoreKit's list and the news tell the same story.
 @Suite("Lives of subscriptions", .timeLimit(.minutes(1))) struct SubscriptionLifeTests {
-    /// What can happen, with a number for its chance.
-    private enum Event: CaseIterable {
-        case hours, days, month, year, cancel, enable, buyWeekly, buyMonthly, buyYearly, refundLast, refundEarlier
-        case refundPart, reverse, extend, grace, noGrace, cardFails, cardWorks, receipt
-
-        static func any(_ random: inout SeededGenerator) -> Event {
-            let likely: [Event] = [.hours, .days, .days, .month, .month]
-            return (Event.allCases + likely).randomElement(using: &random) ?? .days
-        }
-    }
-
     /// One event, with a seed for what it chooses at random.
     private struct Step: Sendable, CustomStringConvertible {
-        var event: Event
+        var event: LifeEvent
         var seed: UInt64
 
         var description: String { "\(event)" }
     }
 
-    /// The number of lives on SQLite, a fifth of it on PostgreSQL. `make soak` has more.
-    private static let lives = ProcessInfo.processInfo.environment["CORNERSTORE_TEST_LIVES"].flatMap(UInt64.init) ?? 200
+    /// The numbers that a variable of the environment has.
+    private static func variable(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[name].flatMap(UInt64.init)
+    }
+
+    /// The number of lives on SQLite. `make soak` has more, and then as many on PostgreSQL; otherwise that has a fifth.
+    private static let lives = variable("CORNERSTORE_TEST_LIVES")
+    /// The only life to repeat; nil for all.
+    private static let onlySeed = variable("CORNERSTORE_TEST_SEED").map { max($0, 1) }
+    /// The lives of one part, which share a store. Every second part is in production.
+    private static let partSize: UInt64 = 10
+
+    private static let parts: [UInt64] =
+        onlySeed.map { [($0 - 1) / partSize] } ?? Array(0..<((lives ?? 200) + partSize - 1) / partSize)
 
     /// The seeds of the lives of one part. `CORNERSTORE_TEST_SEED` repeats one life.
     private static func seeds(_ backend: Backend, _ part: UInt64) -> Range<UInt64> {
-        if let seed = ProcessInfo.processInfo.environment["CORNERSTORE_TEST_SEED"].flatMap(UInt64.init) {
-            return seed..<seed + 1
-        }
-        let count: UInt64 = backend == .sqlite ? 20 : 4
-        return part * count + 1..<(part + 1) * count + 1
+        if let onlySeed { return onlySeed..<onlySeed + 1 }
+        let count = backend == .sqlite || lives != nil ? partSize : partSize / 5
+        return part * partSize + 1..<part * partSize + 1 + count
     }
 
-    /// Whether the payments of a life are declined now.
-    private final class Card: Sendable {
-        private let declines = Mutex(false)
-
-        var fails: Bool {
-            get { declines.withLock { $0 } }
-            set { declines.withLock { $0 = newValue } }
-        }
-    }
-
-    @Test(arguments: Backend.available, 0..<(lives + 19) / 20)
+    @Test(arguments: Backend.available, parts)
     func everyLifeAddsUp(_ backend: Backend, _ part: UInt64) async throws {
-        let card = Card()
+        let environment: StoreEnvironment = part.isMultiple(of: 2) ? .sandbox : .production
+        let card = LifeCard()
         let processor = ScriptedProcessor { payment in
             card.fails
                 ? .declined(message: "The card is expired.") : .approved(reference: "R-\(payment.idempotencyKey)")
         }
-        try await backend.withStore(processor: processor) { test async throws in
+        try await backend.withStore(environment, processor: processor) { test async throws in
+            test.store.catalog.replace(with: try LifeCatalog.catalog())
+            for code in LifeCatalog.codes { _ = try await test.customCode(code.uppercased(), code, limit: 2_000) }
             for seed in Self.seeds(backend, part) {
                 var random = SeededGenerator(seed: seed)
                 let steps = (0..<Int.random(in: 10...60, using: &random)).map { _ in
                     Step(event: .any(&random), seed: random.next())
                 }
                 guard let problem = try await live(steps, "\(seed)", test, card, processor) else { continue }
+                // The time limit may end the search for a shorter one.
+                Issue.record("seed \(seed), \(backend), \(environment): \(problem)")
                 let shortest = try await shrink(steps, seed, test, card, processor)
-                Issue.record("seed \(seed): \(problem); the shortest life with a problem: \(shortest)")
+                Issue.record("seed \(seed): the shortest life with a problem: \(shortest)")
                 return
             }
         }
@@ -75,13 +68,14 @@ import Testing
 
     /// Leaves steps out as long as a problem is left.
     private func shrink(
-        _ steps: [Step], _ seed: UInt64, _ test: TestStore, _ card: Card, _ processor: ScriptedProcessor
+        _ steps: [Step], _ seed: UInt64, _ test: TestStore, _ card: LifeCard, _ processor: ScriptedProcessor
     ) async throws -> String {
+        let end = ContinuousClock.now + .seconds(25)
         var (shortest, said, tries) = (steps, "", 0)
         var size = max(steps.count / 2, 1)
         while size >= 1, tries < 200 {
             var start = 0
-            while start < shortest.count, tries < 200 {
+            while start < shortest.count, tries < 200, ContinuousClock.now < end {
                 var fewer = shortest
                 fewer.removeSubrange(start..<min(start + size, fewer.count))
                 tries += 1
@@ -98,179 +92,108 @@ import Testing
 
     /// Lives a life. Returns the first problem, or nil.
     private func live(
-        _ steps: [Step], _ name: String, _ test: TestStore, _ card: Card, _ processor: ScriptedProcessor
+        _ steps: [Step], _ name: String, _ test: TestStore, _ card: LifeCard, _ processor: ScriptedProcessor
     ) async throws -> String? {
         card.fails = false
         test.clock.milliseconds = TestClock.start
+        test.store.catalog.replace(with: try LifeCatalog.catalog())
         try await test.store.changeClock { $0.reset() }
         try await test.store.apps.setGracePeriod(nil, of: TestStore.bundleID)
-        let account = try await test.account("life-\(name)@example.com")
-        let heldBefore = processor.held.reduce(0) { $0 + $1.value }
-        let refundedBefore = processor.refunds.reduce(0) { $0 + $1.amount.milliunits }
+        var scene = LifeScene(
+            test, card, processor, account: try await test.account("life-\(name)@example.com"),
+            kin: try await test.account("kin-\(name)@example.com"))
+        var model = LifeModel(after: try await newestNumber(test))
+        let before = LifeBooks(processor)
         var found: String?
-        for step in steps where found == nil {
+        for (index, step) in steps.enumerated() where found == nil {
             var random = SeededGenerator(seed: step.seed)
-            try await perform(step.event, test, account, card, &random)
-            found = try await problem(test, account)
+            do {
+                found = try await scene.perform(step.event, &random)
+                if found == nil { found = try await model.check(step.event, scene) }
+            } catch {
+                found = "\(error)"
+            }
+            found = found.map { "\($0), after \(step.event), event \(index + 1)" }
         }
+        if found == nil { found = try await check(model.rows, since: before, scene) }
+        return try await clear(scene) ?? found
+    }
+
+    private func newestNumber(_ test: TestStore) async throws -> Int64 {
+        try await test.database.read { try SubscriptionFeed.highestNumber($0)?.rawValue ?? 0 }
+    }
+
+    // MARK: The end of a life
+
+    /// What a payment processor has, in milliunits.
+    private struct LifeBooks {
+        let held: Int64
+        let refunded: Int64
+
+        init(_ processor: ScriptedProcessor) {
+            held = processor.held.reduce(0) { $0 + $1.value }
+            refunded = processor.refunds.reduce(0) { $0 + $1.amount.milliunits }
+        }
+    }
+
+    /// Compares the books with the ledger, and signs what was compared unsigned until now.
+    private func check(_ rows: [Transaction], since before: LifeBooks, _ scene: LifeScene) async throws -> String? {
+        let (test, account, books) = (scene.test, scene.account, LifeBooks(scene.processor))
         // Every payment that the processor holds is in the ledger, once, with its amount. Reversing a refund charges
         // its amount again.
-        let periods = try await periods(test, account)
-        let paid = periods.reduce(0) { $0 + $1.price.milliunits } + (try await test.reversed(of: account))
-        let held = processor.held.reduce(0) { $0 + $1.value } - heldBefore
-        if held != paid { found = found ?? "\(held) is held, \(paid) is in the ledger" }
-        let given = processor.refunds.reduce(0) { $0 + $1.amount.milliunits } - refundedBefore
-        let refunded = periods.reduce(0) { $0 + $1.refunded } + (try await test.reversed(of: account))
-        if given != refunded { found = found ?? "\(given) was given back, \(refunded) is in the ledger" }
-        // Later lives have the same clock; nothing of this one may be due then.
-        _ = try await test.store.clearHistory(of: account)
-        if try await !test.store.subscriptions(of: account).isEmpty { found = found ?? "a cleared history is left" }
-        return found
+        let reversed = try await test.reversed(of: account)
+        let paid = rows.reduce(0) { $0 + $1.price.milliunits } + reversed
+        let held = books.held - before.held
+        guard held == paid else { return "\(held) is held, \(paid) is in the ledger" }
+        let refunded = rows.reduce(0) { $0 + $1.refunded } + reversed
+        let given = books.refunded - before.refunded
+        guard given == refunded else { return "\(given) was given back, \(refunded) is in the ledger" }
+        let query = LedgerQuery(accountID: account.accountID, limit: 1_000)
+        let ledger = try await test.database.read { try Transactions.page(query, $0).rows }
+        guard ledger.reversed() == rows else { return "the operator's ledger differs" }
+        if let problem = try await checkReceipt(of: account, rows, scene) { return problem }
+        guard scene.hasFamily else { return nil }
+        let kinID = scene.kin.accountID
+        let kin = try await test.database.read { try Transactions.lasting(of: kinID, in: TestStore.bundleID, $0) }
+        return try await checkReceipt(of: scene.kin, kin, scene)
     }
 
-    private func perform(
-        _ event: Event, _ test: TestStore, _ account: Account, _ card: Card, _ random: inout SeededGenerator
-    ) async throws {
-        let hour: Int64 = 3_600_000
-        func advance(_ milliseconds: Int64) async throws {
-            guard test.store.clock.milliseconds < 2_700_000_000_000 else { return }
-            try await test.store.changeClock { try $0.advance(by: milliseconds) }
+    private func checkReceipt(
+        of account: Account, _ rows: [Transaction], _ scene: LifeScene
+    ) async throws -> String? {
+        let test = scene.test
+        let lines = rows.map { LifeLine($0) }
+        let bytes = try await test.appReceipt(account)
+        let receipt = try await AppReceipt(bytes)
+        let inApp = receipt.inApp.map { LifeLine($0) }.sorted { $0.id < $1.id }
+        guard inApp == lines else { return "the signed receipt has \(inApp), the ledger \(lines)" }
+        guard !rows.isEmpty else { return nil }
+        let answer = try await test.verify(bytes, password: test.sharedSecret)
+        guard answer.status == 0 else { return "verifyReceipt answers \(answer.text)" }
+        let latest = answer.latest.compactMap { LifeLine(answer: $0) }
+        let byID = Dictionary(latest.map { ($0.id, $0) }) { first, _ in first }
+        guard answer.latest.count == lines.count, lines.allSatisfy({ byID[$0.id] == $0 }) else {
+            return "verifyReceipt has \(latest), the ledger \(lines)"
         }
-        func buy(_ product: ProductID) async throws {
-            let answer = try await test.store.purchase(test.request(product), by: account)
-            #expect(
-                answer.state == .purchased
-                    || [.alreadySubscribed, .paymentDeclined].contains(answer.failure?.code), "\(answer)")
-        }
-        let subscription = try await test.store.subscriptions(of: account).first
-        switch event {
-        case .hours: try await advance(Int64.random(in: 1...40, using: &random) * hour)
-        case .days: try await advance(Int64.random(in: 24...300, using: &random) * hour)
-        case .month: try await test.store.changeClock { try $0.advance(months: 1) }
-        case .year: try await advance(365 * 24 * hour)
-        case .cancel:
-            guard let subscription else { return }
-            _ = try await test.store.setAutoRenew(false, of: subscription.originalTransactionID)
-        case .enable:
-            guard let subscription else { return }
-            do { _ = try await test.store.setAutoRenew(true, of: subscription.originalTransactionID) } catch let error
-                as StoreError where error.code == .wrongState
-            {}
-        case .buyWeekly: try await buy("club.weekly")
-        case .buyMonthly: try await buy("club.monthly")
-        case .buyYearly: try await buy("club.yearly")
-        case .refundLast, .refundEarlier:
-            let all = try await periods(test, account).filter { $0.revokedAt == nil }
-            guard let one = event == .refundLast ? all.last : all.dropLast().randomElement(using: &random) else {
-                return
-            }
-            _ = try await test.store.refund(one.transactionID, reason: .other)
-        case .refundPart:
-            guard let last = try await periods(test, account).last(where: { $0.revokedAt == nil }) else { return }
-            _ = try await test.store.refund(last.transactionID, reason: .app, share: .prorated)
-        case .reverse:
-            guard let last = try await periods(test, account).last(where: { $0.revokedAt != nil }) else { return }
-            do { _ = try await test.store.reverseRefund(last.transactionID) } catch let error as StoreError
-                where error.code == .wrongState
-            {}
-        case .extend:
-            guard let subscription else { return }
-            do { _ = try await test.store.extend(subscription.originalTransactionID, days: 9) } catch let error
-                as StoreError where error.code == .wrongState
-            {}
-        case .grace: try await test.store.apps.setGracePeriod(GracePeriod(length: .sixteenDays), of: TestStore.bundleID)
-        case .noGrace: try await test.store.apps.setGracePeriod(nil, of: TestStore.bundleID)
-        case .cardFails: card.fails = true
-        case .cardWorks: card.fails = false
-        case .receipt:
-            guard subscription != nil else { return }
-            let answer = try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
-            let count = try await periods(test, account).count
-            #expect(answer.status == 0 && answer.latest.count == count)
-        }
+        let subscriptions =
+            try await test.store.subscriptions(of: account) + test.store.sharedSubscriptions(of: account)
+        let expected = subscriptions.compactMap { PendingRenewal($0) }.map { LifeRenewal($0) }
+        let pending = answer.pending.map { LifeRenewal(answer: $0) }
+        return pending == expected ? nil : "verifyReceipt has \(pending), the state is \(expected)"
     }
 
-    private func periods(_ test: TestStore, _ account: Account) async throws -> [Transaction] {
-        try await test.database.read { try Transactions.lasting(of: account.accountID, in: TestStore.bundleID, $0) }
-    }
-
-    /// What does not fit together; nil when all does.
-    private func problem(_ test: TestStore, _ account: Account) async throws -> String? {
-        let now = test.store.clock.milliseconds
-        let periods = try await periods(test, account)
-        let all = try await test.store.subscriptions(of: account)
-        guard let subscription = all.first else { return periods.isEmpty ? nil : "periods without a subscription" }
-        guard all.count == 1, let last = periods.last else { return "\(all.count) subscriptions" }
-        func fails(_ condition: Bool, _ text: String) -> String? { condition ? text : nil }
-        let news = try await test.store.news(of: subscription.originalTransactionID, limit: 200)
-        let isOver = subscription.state == .expired || subscription.state == .revoked
-        let element = PendingRenewal(subscription)
-        var problems = [
-            fails(Set(periods.map(\.originalTransactionID)).count != 1, "several original identifiers"),
-            fails(Set(periods.map(\.originalPurchaseDate)).count != 1, "several original dates"),
-            fails(Set(periods.compactMap(\.webOrderLineItemID)).count != periods.count, "a line item twice"),
-            fails(subscription.transactionID != last.transactionID, "the last period is another one"),
-            fails(subscription.expiresDate != last.expiresDate, "the end is another one"),
-            fails(subscription.productID != last.productID, "the product is another one"),
-            fails(periods.contains { $0.refunded > $0.price.milliunits }, "more is refunded than was paid"),
-            fails(last.isUpgraded, "the last period is marked as replaced"),
-            fails(
-                subscription.state == .gracePeriod && subscription.graceEnds.map { $0 <= now } ?? true,
-                "in grace after its end"),
-            fails((subscription.dueAt ?? .max) <= now, "something is due still"),
-            fails(isOver != (subscription.dueAt == nil), "\(subscription.state) and due at \(subscription.dueAt ?? 0)"),
-            fails(isOver && subscription.willRenew, "over and renewing"),
-            fails(
-                subscription.state == .active && last.revokedAt == nil && subscription.expiresDate <= now,
-                "active after the end"),
-            fails(subscription.state == .revoked && last.revokedAt == nil, "revoked without a refund"),
-            fails(subscription.state != .revoked && last.revokedAt != nil, "refunded and \(subscription.state)"),
-            fails(subscription.isActive(at: now) && isOver, "active and over"),
-            fails(
-                element.map { $0.autoRenewStatus != subscription.willRenew } ?? false, "pending_renewal_info differs"),
-        ]
-        // No period begins before the end of the one before it, unless that was replaced by a change of plan, or bought
-        // while the earlier one was refunded and got back later.
-        let returned = Set(news.filter { $0.type == .refundReversed }.map(\.transactionID))
-        for (earlier, later) in zip(periods, periods.dropFirst()) {
-            let end = earlier.expiresDate ?? 0
-            let isEarly =
-                later.purchaseDate < end && earlier.revokedAt.map { $0 / 1000 > later.purchaseDate / 1000 } ?? true
-            let isReplaced = earlier.isUpgraded || returned.contains(earlier.transactionID)
-            problems.append(fails(isEarly && !isReplaced, "\(later.productID) is charged twice"))
-            problems.append(fails(earlier.isUpgraded && later.purchaseDate > end, "replaced after its end"))
-            problems.append(fails(later.purchaseDate < earlier.purchaseDate, "periods in the wrong order"))
+    /// Removes a life. Later ones have the same clock, and nothing of this one may be due then.
+    private func clear(_ scene: LifeScene) async throws -> String? {
+        let store = scene.test.store
+        guard store.environment == .sandbox else {
+            // Production keeps its histories.
+            let accountID = scene.account.accountID
+            try await scene.test.database.write { try Subscriptions.delete(of: accountID, $0) }
+            return nil
         }
-        if let snapshot = try await test.lastSnapshot(of: subscription.originalTransactionID) {
-            func text(_ name: String) -> String? { ReadSnapshot.text(snapshot.renewal[name]) }
-            let renews = text("autoRenewStatus") == "1"
-            problems += [
-                fails(renews != subscription.willRenew, "the snapshot renews: \(renews)"),
-                fails(
-                    text("productId") != subscription.productID.rawValue,
-                    "the snapshot has another product"),
-                fails(
-                    text("renewalDate") != "\(subscription.expiresDate)",
-                    "the snapshot has another end"),
-            ]
-        }
-        if news.count < 200 {
-            // Each period is told of once: as a purchase, a change of plan or a renewal.
-            let told = news.filter {
-                $0.type == .subscribed || $0.type == .renewed || $0.type == .renewalPreference && $0.subtype == .upgrade
-            }.map(\.transactionID).reversed()
-            problems.append(fails(Array(told) != periods.map(\.transactionID), "the news tell of other periods"))
-            var refunds: Set<TransactionID> = []
-            for item in news.reversed() {
-                if item.type == .refund { refunds.insert(item.transactionID) }
-                if item.type == .refundReversed { refunds.remove(item.transactionID) }
-            }
-            let revoked = Set(periods.filter { $0.revokedAt != nil }.map(\.transactionID))
-            problems.append(fails(refunds != revoked, "the news tell of other refunds"))
-            // A purchase has whole seconds.
-            let dates = news.map { $0.date / 1000 }
-            problems.append(fails(dates != dates.sorted(by: >), "the news are out of order"))
-        }
-        return problems.compactMap(\.self).first
+        _ = try await store.clearHistory(of: scene.account)
+        if scene.hasFamily { _ = try await store.clearHistory(of: scene.kin) }
+        let left = try await store.subscriptions(of: scene.account) + store.sharedSubscriptions(of: scene.kin)
+        return left.isEmpty ? nil : "a cleared history is left"
     }
 }
