@@ -113,6 +113,7 @@ soak: packages-soak ## live 10,000 subscriptions, send 10,000 notifications to a
 	$(SWIFT) build --product cornerstore
 	$(SWIFT) build --product cornerstore-soak
 	scripts/with-s3 "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" failover
+	CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/with-postgresql scripts/cause-every-notification --check --postgresql
 	scripts/with-s3 scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" cluster 120 $(SEED)
 	scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" $(SECONDS) $(SEED)
 
