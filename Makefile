@@ -114,6 +114,7 @@ soak: packages-soak ## live 10,000 subscriptions on each database, send 10,000 n
 	$(SWIFT) build --product cornerstore
 	$(SWIFT) build --product cornerstore-soak
 	scripts/with-s3 "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" failover
+	CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/with-postgresql scripts/cause-every-notification --check --postgresql
 	scripts/with-s3 scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" cluster 120 $(SEED)
 	scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" $(SECONDS) $(SEED)
 

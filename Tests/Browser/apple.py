@@ -76,9 +76,15 @@ BODIES = {
         "endDate", "notificationSubtype", "notificationType", "onlyFailures", "startDate", "transactionId"],
 }
 
-# The values of members of answers.
+# The values of members of answers, and of what is signed.
 VALUES = {
     "status": ["1", "2", "3", "4", "5"],
+    "expirationIntent": ["1", "2", "3", "4", "5"],
+    "offerType": ["1", "2", "3", "4"],
+    "revocationReason": ["0", "1"],
+    "revocationType": ["REFUND_FULL", "REFUND_PRORATED", "FAMILY_REVOKE"],
+    "consumptionRequestReason": [
+        "UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "LEGAL", "OTHER"],
     "sendAttemptResult": [
         "SUCCESS", "TIMED_OUT", "TLS_ISSUE", "CIRCULAR_REDIRECT", "NO_RESPONSE", "SOCKET_ISSUE",
         "UNSUPPORTED_CHARSET", "INVALID_RESPONSE", "PREMATURE_CLOSE", "UNSUCCESSFUL_HTTP_RESPONSE_CODE", "OTHER"],
@@ -249,6 +255,7 @@ _DEVICE = "a copy for a device has it; the server knows no device"
 _TOKEN = "a token for an app that the store does not have gets 401"
 _RETRY = "the store sends 5000001 instead"
 _GROUPS = "no purchase here is for a group, has seats or is assigned"
+_OTHER = "nothing ends a subscription for another reason"
 
 # Why no test shows something. What is here and shown is a mistake, too.
 REASONS = {
@@ -262,7 +269,6 @@ REASONS = {
     "AppTransaction deviceVerification": _DEVICE,
     "AppTransaction deviceVerificationNonce": _DEVICE,
     "AppTransaction preorderDate": "the store sells no apps in advance",
-    "Data bundleVersion": "the tests' purchases ask for no receipt, which would name the version",
     "responseBodyV1 deprecation": "the store names no date for the end of version 1",
     "RENEWAL of version 1": "Apple has not sent it since 10 March 2021",
     "4000002": _TOKEN,
@@ -279,6 +285,6 @@ REASONS = {
     "4040006": _RETRY,
     "4040019": "each customer with a transaction has an app transaction",
     "4040022": _GROUPS,
-    "5000001": "needs a database that is gone",
-    "EXPIRED": "nothing ends a subscription for another reason",
+    "EXPIRED": _OTHER,
+    "expirationIntent 5": _OTHER,
 }

@@ -69,6 +69,12 @@ def note_value(member, value):
     note(f"{member} {value}")
 
 
+def note_values(payload):
+    """Notes the values of a payload's members whose values the page lists. `status` is noted where an answer has it."""
+    for name in set(payload) & set(apple.VALUES) - {"status"}:
+        note_value(name, payload[name])
+
+
 def note_version_1(body):
     """Notes a notification of version 1."""
     note(of_version_1(body["notification_type"]))

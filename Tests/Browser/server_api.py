@@ -84,6 +84,7 @@ class Answer(typing.NamedTuple):
     status: int
     type: str
     body: bytes
+    retry_after: str | None = None
 
 
 def make_key(store, app=APP):
@@ -105,6 +106,7 @@ def members(model):
 def assert_known(payload, read):
     """Compares the members of a payload with the library's model of it, and their values with Apple's formats."""
     conformance.note_members(type(read).__name__, payload)
+    conformance.note_values(payload)
     known = members(type(read))
     assert not set(payload) - set(known), "unknown members"
     assert {name: type(value) for name, value in payload.items()} == {name: known[name] for name in payload}
@@ -391,7 +393,8 @@ class AppServer:
                 return found
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, error.headers["Content-Type"], error.read())
+                return Answer(
+                    error.code, error.headers["Content-Type"], error.read(), error.headers["Retry-After"])
 
     def assert_refused(self, error, path, method="GET", body=None):
         """Expects one of Apple's errors from a request by hand: nothing but its number and text, and exactly the type

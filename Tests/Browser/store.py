@@ -46,6 +46,7 @@ class Store:
         """`more` are further catalogs, `options` and `environment` those of `cornerstore serve`. With `usual`, the data
         directory is the usual one of the program's working directory, and pages need not name it. `database` is one of
         `DATABASES`."""
+        self.database = database
         # The beginning of the names of the schemas on PostgreSQL; None with SQLite.
         self._schemas = None
         if database == "postgresql":
@@ -117,6 +118,12 @@ class Store:
             self._log.seek(0)
             self._text = self._log.read()
         return self._text
+
+    @property
+    def memory(self):
+        """The bytes of memory that the program has now."""
+        lines = pathlib.Path(f"/proc/{self._server.pid}/status").read_text(encoding="utf-8").splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS:"))
 
     def halt(self):
         """Stops the program gracefully, as SIGTERM does. Returns the seconds that it took."""
@@ -194,13 +201,19 @@ class Customer:
         """Buys a subscription of an app."""
         self.purchase(app, product)
 
-    def purchase(self, app, product, quantity=1, user=None):
-        """Buys a product of an app, which may have a name for its user. Returns the transaction."""
+    def purchase(self, app, product, quantity=1, user=None, **more):
+        """Buys a product of an app, which may have a name for its user. `more` are further members of the request, such as
+        an offer. Returns the transaction."""
         order = {"idempotencyKey": str(uuid.uuid4()), "bundleId": app, "productId": product, "quantity": quantity,
-                 "simulatesAskToBuy": False}
+                 "simulatesAskToBuy": False, **more}
         if user is not None:
             order["applicationUsername"] = user
         return request("POST", self._device + "/purchases", order, self._token)["transaction"]
+
+    def receipt(self, app, version):
+        """Asks for the app receipt as a version of an app. Returns its bytes."""
+        return send("POST", self._device + "/receipt", {
+            "bundleId": app, "bundleVersion": version, "vendorIdentifier": str(uuid.uuid4())}, self._token)
 
     def redeem(self, app, code):
         """Redeems a code for an app. Returns the transaction."""
@@ -278,6 +291,12 @@ def running(**options):
 
 def request(method, url, body=None, token=None):
     """Sends JSON and returns the answer's JSON."""
+    content = send(method, url, body, token)
+    return json.loads(content) if content else None
+
+
+def send(method, url, body=None, token=None):
+    """Sends JSON and returns the answer's bytes."""
     headers = {"Content-Type": "application/json"} if body is not None else {}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -285,7 +304,6 @@ def request(method, url, body=None, token=None):
     try:
         with urllib.request.urlopen(
                 urllib.request.Request(url, data, headers, method=method), timeout=60) as answer:
-            content = answer.read()
-            return json.loads(content) if content else None
+            return answer.read()
     except urllib.error.HTTPError as error:
         raise Refused(f"{method} {url}: {error.code} {error.read()[:500]}") from None

@@ -223,6 +223,65 @@ def test_notifications_hold_with_online_checks(api, receiver):
     assert wait_for(lambda: {first, sample} <= {verify(signed) for signed in signed_payloads(receiver)})
 
 
+# What happens in a year of a subscription.
+YEAR = {
+    ("SUBSCRIBED", "INITIAL_BUY"), ("DID_RENEW", None), ("DID_FAIL_TO_RENEW", "GRACE_PERIOD"),
+    ("GRACE_PERIOD_EXPIRED", None), ("DID_RENEW", "BILLING_RECOVERY"), ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"),
+    ("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE"), ("REFUND", None), ("SUBSCRIBED", "RESUBSCRIBE"),
+    ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED"), ("EXPIRED", "VOLUNTARY"),
+}
+
+
+def test_the_notifications_of_a_year_hold_with_online_checks(api, receiver):
+    """The year of test_server_api.py, as it is told. The library asks the responder, at this machine's time."""
+    api.store.report("app", "grace", APP, "--days", "16")
+    customer, rule, known = api.customer(), uuid.uuid4().hex, len(receiver.received)
+    began = api.report("clock", "show")["milliseconds"]
+    first = api.buy(customer, MONTHLY)
+    api.advance("1mo")
+    api.report("payment-rule", "add", rule, "--account", customer.name)
+    for span in ("12d", "20d"):
+        api.advance(span)
+    api.report("payment-rule", "remove", rule)
+    api.report("subscription", "recover", customer.name)
+    api.report("subscription", "change", customer.name, "--to", PREMIUM)
+    api.advance("3mo3d")
+    api.report("subscription", "change", customer.name, "--to", MONTHLY)
+    api.advance("1mo")
+    (item,) = api.statuses(first)
+    api.report("transaction", "refund", item.transaction.transactionId, "--reason", "app", "--prorated")
+    api.buy(customer, MONTHLY)
+    api.advance("2mo3d")
+    api.report("subscription", "cancel", customer.name)
+    api.advance("2mo")
+    api.buy(customer, PREMIUM)
+    api.advance("2mo")
+    assert api.report("clock", "show")["milliseconds"] - began > 365 * DAY
+    periods, verifier, notes = set(api.ids(first)), api.make_verifier(online=True), {}
+
+    def verify(signed):
+        note, transaction = verified(api, signed)
+        verifier.verify_and_decode_notification(signed)
+        if transaction:
+            verifier.verify_and_decode_signed_transaction(note.data.signedTransactionInfo)
+        if note.data and note.data.signedRenewalInfo:
+            verifier.verify_and_decode_renewal_info(note.data.signedRenewalInfo)
+        return note, transaction
+
+    def told():
+        """The customer's notifications in the order in which they came, once all periods are told."""
+        for signed in signed_payloads(receiver)[known:]:
+            if signed not in notes:
+                notes[signed] = verify(signed)
+        own = [(note, transaction) for note, transaction in notes.values()
+               if transaction and transaction.originalTransactionId == first]
+        types = {(note.rawNotificationType, note.rawSubtype) for note, _ in own}
+        return own if YEAR <= types and periods <= {transaction.transactionId for _, transaction in own} else None
+
+    dates = [note.signedDate for note, _ in wait_for(told)]
+    assert dates == sorted(dates) and len(periods) >= 12
+
+
 def test_the_history_has_pages(api, receiver):
     customer = api.customer()
     coins = [api.buy(customer, COINS) for _ in range(21)]
@@ -257,12 +316,39 @@ def notes_after(api, receiver, known, *wanted):
 
 
 def test_a_request_for_a_refund_asks_for_the_consumption(api, receiver):
-    known = len(receiver.received)
-    coins = api.buy(api.customer(), COINS)
-    api.report("refund-request", "make", coins, "--reason", "unintended-purchase")
-    notes = notes_after(api, receiver, known, "ONE_TIME_CHARGE", "CONSUMPTION_REQUEST")
-    data = notes["CONSUMPTION_REQUEST"].data
-    assert (data.rawConsumptionRequestReason, data.status) == ("UNINTENDED_PURCHASE", None)
+    customer, known = api.customer(), len(receiver.received)
+    reasons = {}
+    for reason in apple.VALUES["consumptionRequestReason"]:
+        coins = api.buy(customer, COINS)
+        reasons[coins] = reason
+        api.report("refund-request", "make", coins, "--reason", reason.lower().replace("_", "-"))
+
+    def asked():
+        notes = [verified(api, signed) for signed in signed_payloads(receiver)[known:]]
+        found = {bought.transactionId: note.data for note, bought in notes
+                 if note.notificationType == NotificationTypeV2.CONSUMPTION_REQUEST}
+        return found if len(found) >= len(reasons) else None
+
+    found = wait_for(asked)
+    assert {coins: data.rawConsumptionRequestReason for coins, data in found.items()} == reasons
+    assert {data.status for data in found.values()} == {None}
+
+
+def test_the_version_of_the_app_is_told(api, receiver):
+    customer, known = api.customer(), len(receiver.received)
+    bought = {}
+    # The device asks for a receipt after the first purchase.
+    for version in (None, "1.2"):
+        bought[api.buy(customer, COINS)] = version
+        customer.receipt(APP, "1.2")
+
+    def told():
+        notes = [verified(api, signed) for signed in signed_payloads(receiver)[known:]]
+        found = {transaction.transactionId: note.data.bundleVersion for note, transaction in notes
+                 if transaction and transaction.transactionId in bought}
+        return found if len(found) == len(bought) else None
+
+    assert wait_for(told) == bought
 
 
 def test_an_extension_of_all_is_told(api, receiver):

@@ -1,12 +1,16 @@
 """The App Store Server API of both environments, called by Apple's own library for Python."""
 
 import base64
+import contextlib
 import hmac
 import http.client
 import json
 import os
+import re
+import sqlite3
 import stat
 import subprocess
+import textwrap
 import time
 import uuid
 
@@ -31,6 +35,7 @@ from appstoreserverlibrary.models.TransactionHistoryRequest import Order, Produc
 from appstoreserverlibrary.models.TransactionReason import TransactionReason
 from appstoreserverlibrary.models.Type import Type
 from appstoreserverlibrary.models.UpdateAppAccountTokenRequest import UpdateAppAccountTokenRequest
+from appstoreserverlibrary.promotional_offer import PromotionalOfferSignatureCreator
 from appstoreserverlibrary.signed_data_verifier import VerificationException, VerificationStatus
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -398,14 +403,41 @@ def test_bad_tokens_are_refused(api, key):
 
 @pytest.mark.one_database
 def test_a_token_of_a_megabyte_is_refused(api):
+    """By the API, up to the 16 KiB that all headers may have, and beyond by HTTP's limit (Documentation/ServerAPI.md)."""
     coins = api.buy(api.customer(), COINS)
+    path = f"/inApps/v1/transactions/{coins}"
+    for size in (4_090, 15_000):
+        answer = api.ask(path, "Bearer " + "a" * size)
+        assert (answer.status, answer.body) == (401, b"Unauthenticated"), size
     try:
-        status = api.ask(f"/inApps/v1/transactions/{coins}", "Bearer " + "a" * (1 << 20)).status
+        answer = api.ask(path, "Bearer " + "a" * (1 << 20))
+        assert (answer.status, answer.body) == (400, b"")
     except (OSError, http.client.HTTPException):
-        # The store closes the connection before it has read everything.
-        status = None
-    assert status in (None, 400, 401, 431)
+        # The store closes the connection before the client has sent everything.
+        pass
     api.info(coins)
+
+
+def test_many_bad_requests_take_no_memory(store, key):
+    """Some 48 MiB of bodies are refused."""
+    if store.database != "sqlite":
+        pytest.skip("what is refused here reaches no database")
+    api, good, filler = AppServer(store, key, "sandbox"), "Bearer " + token(key), {"filler": "x" * 64_000}
+    bad = [
+        ("Bearer " + "a" * 12_000, "GET", "/inApps/v1/transactions/1", None),
+        (good, "GET", "/inApps/v2/history/1?" + "productId=a&" * 1_000, None), (good, "POST", NOTIFICATIONS, filler),
+        (good, "PUT", "/inApps/v1/transactions/1/appAccountToken", filler),
+        (good, "POST", NOTIFICATIONS, [["x"] * 12_000])]
+
+    def ask(times):
+        for _ in range(times):
+            for authorization, method, path, body in bad:
+                assert 400 <= api.ask(path, authorization, method, body).status < 500, path
+
+    ask(30)
+    before = store.memory
+    ask(250)
+    assert store.memory - before < 24 << 20
 
 
 # Signatures.
@@ -443,6 +475,23 @@ def test_signatures_hold_with_online_checks(api):
         verifier.verify_and_decode_signed_transaction(signed)
     for signed in api.renewals:
         verifier.verify_and_decode_renewal_info(signed)
+
+
+def test_the_same_customer_is_found_by_the_app_transaction(api):
+    customer = api.customer()
+    coins, reading = api.buy(customer, COINS), api.buy(customer, MONTHLY)
+    api.refund(coins)
+    one = api.info(coins).appTransactionId
+    assert one == api.info(reading).appTransactionId
+    assert sorted(api.ids(one)) == sorted(api.ids(coins)) == sorted([coins, reading])
+    (item,) = api.statuses(one)
+    assert (item.group, item.status, item.transaction.transactionId) == (READING_GROUP, Status.ACTIVE, reading)
+    assert api.statuses(one, Status.EXPIRED) == []
+    page = api.client.get_refund_history(one, None)
+    assert [api.transaction(signed).transactionId for signed in page.signedTransactions] == [coins]
+    assert api.client.get_refund_history(one, page.revision).signedTransactions == []
+    with refused(APIError.TRANSACTION_ID_NOT_FOUND):
+        AppServer(api.store, api.key, other(api.environment)).client.get_all_subscription_statuses(one)
 
 
 # Further requests, each in a test of its own.
@@ -604,6 +653,43 @@ def test_all_subscribers_are_extended(api):
         api.client.get_status_of_subscription_renewal_date_extensions(str(uuid.uuid4()), CLUB)
 
 
+def test_an_apps_requests_are_limited_by_the_hour(api):
+    coins = api.buy(api.customer(), COINS)
+    api.report("rate-limit", "set", "transaction", "2", "--app", APP)
+    try:
+        for _ in range(2):
+            api.info(coins)
+        with refused(APIError.RATE_LIMIT_EXCEEDED):
+            api.info(coins)
+        answer = api.ask(f"/inApps/v1/transactions/{coins}", "Bearer " + token(api.key))
+        assert answer.status == 429
+        # The end of the hour, as Apple writes it.
+        assert 0 < int(answer.retry_after) - time.time() * 1000 <= 3_601_000
+        # Other requests are counted by themselves.
+        assert api.ids(coins) == [coins]
+    finally:
+        api.store.run("rate-limit", "off", "--app", APP, "--environment", api.environment)
+    api.info(coins)
+
+
+def test_the_database_is_locked_for_a_while(store, key):
+    """By another program, longer than the store waits. Nothing is recorded, and the caller tries again."""
+    if store.database != "sqlite":
+        pytest.skip("only the file of SQLite is locked as a whole")
+    api = AppServer(store, key, "sandbox")
+    coins = api.buy(api.customer(), COINS)
+    api.info(coins)
+    file = store.data / "databases/sandbox.sqlite"
+    with contextlib.closing(sqlite3.connect(file, timeout=60, isolation_level=None)) as program:
+        program.execute("BEGIN IMMEDIATE")
+        with refused(APIError.GENERAL_INTERNAL_RETRYABLE):
+            api.client.finish_transaction(coins)
+        program.execute("ROLLBACK")
+    assert api.ids(coins, V1) == [coins]
+    api.client.finish_transaction(coins)
+    assert api.ids(coins, V1) == []
+
+
 @pytest.mark.one_database
 @pytest.mark.parametrize("error", [APIError.RATE_LIMIT_EXCEEDED, APIError.GENERAL_INTERNAL])
 def test_requests_fail_on_order(api, error):
@@ -761,3 +847,62 @@ def test_a_price_increase_waits_for_an_answer(api):
     (group,) = api.client.get_all_subscription_statuses(first).data
     (item,) = group.lastTransactions
     assert api.renewal(item.signedRenewalInfo).rawPriceIncreaseStatus == 0
+
+
+def test_who_comes_back_gets_an_offer(api):
+    """A promotional offer, which Apple's library signs, and a win-back offer."""
+    anna, ben = api.customer(), api.customer()
+    for customer, product in ((anna, PREMIUM), (ben, AUDIO)):
+        api.buy(customer, product)
+        api.report("subscription", "cancel", customer.name)
+    api.advance("2mo")
+    nonce, now = uuid.uuid4(), api.report("clock", "show")["milliseconds"]
+    secret = "\n".join(textwrap.wrap(re.search(r"privateKey: (\S+)", CATALOG.read_text(encoding="utf-8"))[1], 64))
+    signer = PromotionalOfferSignatureCreator(
+        f"-----BEGIN PRIVATE KEY-----\n{secret}\n-----END PRIVATE KEY-----\n".encode(), "OFFERKEY01", APP)
+    offer = {"offerId": "come-back", "keyId": "OFFERKEY01", "nonce": str(nonce), "timestamp": now,
+             "signature": signer.create_signature(PREMIUM, "come-back", "", nonce, now)}
+    for customer, product, more, expected in [
+            (anna, PREMIUM, {"offer": offer}, (2, "come-back", OfferDiscountType.PAY_UP_FRONT, "P2M", 15_000)),
+            (ben, AUDIO, {"winBackOfferId": "miss-you"}, (4, "miss-you", OfferDiscountType.FREE_TRIAL, "P2W", 0))]:
+        read = api.info(customer.purchase(APP, product, **more)["transactionId"])
+        assert (read.rawOfferType, read.offerIdentifier, read.offerDiscountType, read.offerPeriod, read.price) == expected
+
+
+# An app of the managed catalog, whose product can be taken off sale.
+SHELF = "com.example.shelf"
+SHELF_CATALOG = """\
+cornerstore-catalog: 1
+apps:
+  - bundleID: com.example.shelf
+    name: Shelf
+    subscriptionGroups:
+      - id: "21000309"
+        name: Shelf
+        localizations: [{ locale: en_US, displayName: Shelf }]
+        subscriptions:
+          - productID: shelf.monthly
+            groupNumber: 1
+            recurringSubscriptionPeriod: P1M
+            displayPrice: 2.99
+            localizations: [{ locale: en_US, displayName: A shelf, description: For a month. }]
+"""
+
+
+def test_why_a_subscription_expired(store, key, tmp_path):
+    """Because of a price increase without an answer, and of a product that is not sold any more. A year of a
+    subscription has the other reasons."""
+    api = AppServer(store, key, "sandbox")
+    (tmp_path / "Shelf.yaml").write_text(SHELF_CATALOG, encoding="utf-8")
+    store.run("catalog", "import", str(tmp_path / "Shelf.yaml"), "--approved")
+    customer = api.customer()
+    audio, shelf = api.buy(customer, AUDIO), customer.purchase(SHELF, "shelf.monthly")["transactionId"]
+    api.report("price-increase", "add", AUDIO, "9.99", "--account", customer.name)
+    store.run("product", "remove", "shelf.monthly")
+    api.advance("32d")
+    (item,) = api.statuses(audio)
+    assert item.renewal.expirationIntent == ExpirationIntent.CUSTOMER_DID_NOT_CONSENT_TO_PRICE_INCREASE
+    client = api.connect(make_key(store, SHELF), app=SHELF)
+    ((last,),) = (group.lastTransactions for group in client.get_all_subscription_statuses(shelf).data)
+    assert (last.status, api.renewal(last.signedRenewalInfo).expirationIntent) == (
+        Status.EXPIRED, ExpirationIntent.PRODUCT_NOT_AVAILABLE)

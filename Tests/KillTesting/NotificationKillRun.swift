@@ -14,21 +14,29 @@ public enum NotificationKillRun {
         public var kills = 0
         /// The notifications that arrived, each once.
         public var arrived = 0
-        /// Those that arrived again after a kill.
+        /// The requests that had arrived before: after a kill, or after the receiver had refused.
         public var repeated = 0
+        /// The steps of the clock from retry to retry.
+        public var retries = 0
         /// What is missing, changed or out of order.
         public var wrong: [String] = []
     }
 
     private static let accounts = 4
+    /// The most steps of the clock from retry to retry. Each notification has five retries.
+    private static let mostSteps = 12
 
     /// Runs it on a store of its own.
     ///
-    /// - Parameter seed: the seed of the moments of the kills.
+    /// - Parameters:
+    ///   - seed: the seed of the moments of the kills, and of the receiver's answers.
+    ///   - isUnsteady: whether the receiver refuses half of what it gets, in production, which sends that again. The
+    ///     store is also killed during the first retries. At the end the receiver recovers, and the operator sends
+    ///     again what was given up.
     public static func run(
-        _ backend: Backend, _ programs: Programs, kills: Int, seed: UInt64
+        _ backend: Backend, _ programs: Programs, kills: Int, seed: UInt64, isUnsteady: Bool = false
     ) async throws -> Totals {
-        let log = NotificationLog()
+        let log = NotificationLog(refusing: isUnsteady ? SeededGenerator(seed: seed) : nil)
         let totals = Mutex(Totals())
         try await LoopbackServer.with(log.router) { url in
             try await TemporaryDirectory.with { directory in
@@ -36,7 +44,10 @@ public enum NotificationKillRun {
                     let store = try await StoreProcess(
                         programs, folder: directory.url, databaseURL: database, schemaPrefix: prefix)
                     do {
-                        let found = try await execute(store, url, log, kills, seed)
+                        let run = Run(
+                            store: store, control: try control(of: store),
+                            environment: isUnsteady ? "production" : "sandbox", log: log)
+                        let found = try await run.execute(url, kills, seed)
                         totals.withLock { $0 = found }
                         await store.stop()
                     } catch {
@@ -50,53 +61,130 @@ public enum NotificationKillRun {
         return totals.withLock { $0 }
     }
 
-    private static func execute(
-        _ store: StoreProcess, _ url: URL, _ log: NotificationLog, _ kills: Int, _ seed: UInt64
-    ) async throws -> Totals {
-        var chance = SeededGenerator(seed: seed)
-        var totals = Totals()
-        let control = try control(of: store)
-        _ = try await HTTPReply(
-            "PUT", "\(control)/notification-urls/\(StoreProcess.bundleID)",
-            body: Array("{\"url\":\"\(url.absoluteString)hook\"}".utf8)
-        ).successful()
-        let emails = (0..<accounts).map { "subscriber\($0)@example.com" }
-        for email in emails { try await store.subscribe(email, password: "banana-banana") }
-        let end = ISO8601DateFormatter().string(from: Date().addingTimeInterval(430 * 86_400))
-        for _ in 0..<kills {
-            async let answered = store.setClock(end)
-            try await Task.sleep(for: .milliseconds(Int.random(in: 50...600, using: &chance)))
-            guard await store.kill() else { throw KillTestError("the store died by itself") }
-            totals.kills += 1
-            _ = await answered
-            try await store.start()
-        }
-        guard await store.setClock(end) else { throw KillTestError("the last step of the clock failed") }
-        let late = ContinuousClock.now + .seconds(40)
-        while try await isWaiting(control) {
-            guard .now < late else { throw KillTestError("notifications still wait") }
-            try await Task.sleep(for: .milliseconds(100))
-        }
-        var ledger: Set<String> = []
-        for email in emails { ledger.formUnion(try await store.ledger(of: email).map(\.transactionId)) }
-        log.compare(with: ledger, &totals)
-        return totals
-    }
-
     /// The store's control port, which has the same address after each start.
     private static func control(of store: StoreProcess) throws -> String {
         struct Addresses: Decodable { var control: String }
         let file = try Data(contentsOf: store.data.appendingPathComponent("addresses.json"))
-        return try JSONDecoder().decode(Addresses.self, from: file).control + "/control/v1/sandbox"
+        return try JSONDecoder().decode(Addresses.self, from: file).control + "/control/v1"
     }
 
-    private static func isWaiting(_ control: String) async throws -> Bool {
-        struct Page: Decodable {
-            struct Row: Decodable { var notificationUUID: String }
-            var rows: [Row]
+    /// A run on a store.
+    private struct Run: Sendable {
+        let store: StoreProcess
+        /// The base URL of the control port's routes.
+        let control: String
+        /// `sandbox` or `production`.
+        let environment: String
+        let log: NotificationLog
+
+        /// A notification in the operator's list.
+        private struct Row: Decodable {
+            var notificationUUID: String
+            /// In ISO 8601.
+            var nextAttemptDate: String?
         }
-        return try await !HTTPReply("GET", "\(control)/notifications?state=waiting&limit=1").successful()
-            .decoded(Page.self).rows.isEmpty
+
+        private var notifications: String { "\(control)/\(environment)/notifications" }
+
+        func execute(_ url: URL, _ kills: Int, _ seed: UInt64) async throws -> Totals {
+            var chance = SeededGenerator(seed: seed)
+            var totals = Totals()
+            _ = try await HTTPReply(
+                "PUT", "\(control)/\(environment)/notification-urls/\(StoreProcess.bundleID)",
+                body: Array("{\"url\":\"\(url.absoluteString)hook\"}".utf8)
+            ).successful()
+            let emails = (0..<NotificationKillRun.accounts).map { "subscriber\($0)@example.com" }
+            for email in emails { try await store.subscribe(email, password: "banana-banana", in: environment) }
+            let end = ISO8601DateFormatter().string(from: Date().addingTimeInterval(430 * 86_400))
+            try await move(to: end, kills: kills, &chance, &totals)
+            // From retry to retry; without retries nothing waits.
+            var steps = 0
+            while let next = try await rows("waiting").compactMap(\.nextAttemptDate).max() {
+                guard steps < NotificationKillRun.mostSteps else { throw KillTestError("the retries do not end") }
+                try await move(to: minute(after: next), kills: steps < 2 ? 1 : 0, &chance, &totals)
+                steps += 1
+            }
+            totals.retries = steps
+            for row in try await rows("delivered") where !log.hasAccepted(row.notificationUUID) {
+                totals.wrong.append("\(row.notificationUUID) is delivered and was refused")
+            }
+            log.recover()
+            for row in try await rows("failed") {
+                _ = try await HTTPReply("POST", "\(notifications)/\(row.notificationUUID)/resend").successful()
+            }
+            try await settle()
+            for row in try await rows("waiting") + rows("failed") {
+                totals.wrong.append("\(row.notificationUUID) is not delivered")
+            }
+            var ledger: Set<String> = []
+            for email in emails {
+                ledger.formUnion(try await store.ledger(of: email, in: environment).map(\.transactionId))
+            }
+            log.compare(with: ledger, &totals)
+            return totals
+        }
+
+        /// Moves the clock to a date, and kills the store meanwhile. Returns when nothing is to be sent then.
+        private func move(
+            to date: String, kills: Int, _ chance: inout SeededGenerator, _ totals: inout Totals
+        ) async throws {
+            for _ in 0..<kills {
+                async let answered = store.setClock(date, in: environment)
+                try await Task.sleep(for: .milliseconds(Int.random(in: 50...600, using: &chance)))
+                guard await store.kill() else { throw KillTestError("the store died by itself") }
+                totals.kills += 1
+                _ = await answered
+                try await store.start()
+            }
+            guard await store.setClock(date, in: environment) else {
+                throw KillTestError("the last step of the clock failed")
+            }
+            try await settle()
+        }
+
+        /// Waits until all that is to be sent by the store's clock has been sent.
+        private func settle() async throws {
+            let late = ContinuousClock.now + .seconds(40)
+            while try await isDue() {
+                guard .now < late else { throw KillTestError("notifications still wait") }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+
+        private func isDue() async throws -> Bool {
+            struct Clock: Decodable { var now: String }
+            let now = try await HTTPReply("GET", "\(control)/\(environment)/clock").successful()
+                .decoded(Clock.self).now
+            return try await rows("waiting").contains { row in
+                // Both are in UTC. Parts of seconds follow.
+                row.nextAttemptDate.map { $0.prefix(19) <= now.prefix(19) } ?? true
+            }
+        }
+
+        private func minute(after date: String) throws -> String {
+            let formatter = ISO8601DateFormatter()
+            guard let time = formatter.date(from: "\(date.prefix(19))Z") else {
+                throw KillTestError("“\(date)” is no date")
+            }
+            return formatter.string(from: time.addingTimeInterval(60))
+        }
+
+        /// All notifications in a state.
+        private func rows(_ state: String) async throws -> [Row] {
+            struct Page: Decodable {
+                var rows: [Row]
+                var next: String?
+            }
+            var rows: [Row] = []
+            var before = ""
+            while true {
+                let page = try await HTTPReply("GET", "\(notifications)?state=\(state)&limit=200\(before)")
+                    .successful().decoded(Page.self)
+                rows += page.rows
+                guard let next = page.next else { return rows }
+                before = "&before=\(next)"
+            }
+        }
     }
 }
 
@@ -104,10 +192,14 @@ public enum NotificationKillRun {
 private final class NotificationLog: Sendable {
     private struct Entry {
         var body: [UInt8]
-        var count = 1
+        var count = 0
+        /// Whether it was answered with success.
+        var isAccepted = false
     }
 
     private struct State {
+        /// Decides what is refused; nil for nothing.
+        var chance: SeededGenerator?
         var order: [String] = []
         var entries: [String: Entry] = [:]
         var wrong: [String] = []
@@ -127,29 +219,42 @@ private final class NotificationLog: Sendable {
         var expiresDate: Double
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter chance: decides which half is refused; nil to accept all.
+    init(refusing chance: SeededGenerator?) { state = Mutex(State(chance: chance)) }
 
     var router: Router<BasicRequestContext> {
         let router = Router()
         router.post("hook") { request, _ in
             let body = Array(try await request.body.collect(upTo: 1 << 20).readableBytesView)
-            self.add(body)
-            return Response(status: .ok)
+            return Response(status: self.add(body))
         }
         return router
     }
 
-    private func add(_ body: [UInt8]) {
+    /// Accepts everything from now on.
+    func recover() { state.withLock { $0.chance = nil } }
+
+    /// Whether a notification was answered with success.
+    func hasAccepted(_ id: String) -> Bool { state.withLock { $0.entries[id]?.isAccepted ?? false } }
+
+    /// Returns the status to answer with.
+    private func add(_ body: [UInt8]) -> HTTPResponse.Status {
         let id = try? Self.payload(body).notificationUUID
-        state.withLock { state in
-            guard let id else { return state.wrong.append("a body of \(body.count) bytes is no notification") }
-            if let known = state.entries[id] {
-                if known.body != body { state.wrong.append("\(id) came with another payload") }
-                state.entries[id]?.count += 1
-            } else {
-                state.order.append(id)
-                state.entries[id] = Entry(body: body)
+        return state.withLock { state in
+            guard let id else {
+                state.wrong.append("a body of \(body.count) bytes is no notification")
+                return .badRequest
             }
+            if state.entries[id] == nil { state.order.append(id) }
+            var entry = state.entries[id] ?? Entry(body: body)
+            if entry.body != body { state.wrong.append("\(id) came with another payload") }
+            entry.count += 1
+            let isRefused = state.chance?.isHeads() ?? false
+            if !isRefused { entry.isAccepted = true }
+            state.entries[id] = entry
+            return isRefused ? .serviceUnavailable : .ok
         }
     }
 
@@ -164,7 +269,7 @@ private final class NotificationLog: Sendable {
     }
 
     /// Compares what arrived with the transactions of the ledger: each was told of once, and those of a subscription
-    /// one after the other.
+    /// one after the other. All was accepted in the end.
     func compare(with ledger: Set<String>, _ totals: inout NotificationKillRun.Totals) {
         let state = state.withLock { $0 }
         totals.arrived = state.order.count
@@ -172,6 +277,7 @@ private final class NotificationLog: Sendable {
         totals.wrong += state.wrong
         var told: [String: Int] = [:]
         var ends: [String: Double] = [:]
+        for (id, entry) in state.entries where !entry.isAccepted { totals.wrong.append("\(id) was never accepted") }
         for id in state.order {
             guard let entry = state.entries[id], let payload = try? Self.payload(entry.body),
                 let period = try? Self.decoded(payload.data.signedTransactionInfo, as: Period.self)
@@ -191,4 +297,9 @@ private final class NotificationLog: Sendable {
             totals.wrong.append("\(id) was told of \(count) times")
         }
     }
+}
+
+extension SeededGenerator {
+    /// One of two.
+    fileprivate mutating func isHeads() -> Bool { Bool.random(using: &self) }
 }

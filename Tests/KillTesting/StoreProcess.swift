@@ -161,6 +161,8 @@ actor StoreProcess {
 
     /// Where devices reach the sandbox.
     var sandbox: String { "http://127.0.0.1:\(ports[1])" }
+    /// Where devices reach production.
+    var production: String { "http://127.0.0.1:\(ports[2])" }
     /// The base URL of the control port.
     var controlPort: String { "http://127.0.0.1:\(ports[0])" }
     private var control: String { "\(controlPort)/control/v1" }
@@ -208,15 +210,17 @@ actor StoreProcess {
         var expiresDate: String?
     }
 
-    func createAccount(_ email: String, password: String) async throws {
+    /// - Parameter environment: `sandbox` or `production`.
+    func createAccount(_ email: String, password: String, in environment: String = "sandbox") async throws {
         let body = try JSONEncoder().encode(["email": email, "password": password])
-        _ = try await ask("POST", "sandbox/accounts", body, status: 201)
+        _ = try await ask("POST", "\(environment)/accounts", body, status: 201)
     }
 
     /// Makes an account, signs in on a device of its own and buys all subscriptions.
-    func subscribe(_ email: String, password: String) async throws {
-        try await createAccount(email, password: password)
-        let device = "\(sandbox)/device/v1"
+    /// - Parameter environment: `sandbox` or `production`.
+    func subscribe(_ email: String, password: String, in environment: String = "sandbox") async throws {
+        try await createAccount(email, password: password, in: environment)
+        let device = "\(environment == "production" ? production : sandbox)/device/v1"
         let session = try JSONEncoder().encode(
             ["email": email, "password": password, "deviceId": UUID().uuidString])
         let signedIn = try await HTTPReply("POST", "\(device)/session", body: Array(session))
@@ -237,9 +241,10 @@ actor StoreProcess {
         }
     }
 
-    /// Sets the sandbox's clock. Returns false when the store was killed before it answered.
-    func setClock(_ date: String) async -> Bool {
-        (try? await ask("PUT", "sandbox/clock", Data("{\"set\":\"\(date)\"}".utf8), status: 200)) != nil
+    /// Sets the clock of an environment. Returns false when the store was killed before it answered.
+    /// - Parameter environment: `sandbox` or `production`.
+    func setClock(_ date: String, in environment: String = "sandbox") async -> Bool {
+        (try? await ask("PUT", "\(environment)/clock", Data("{\"set\":\"\(date)\"}".utf8), status: 200)) != nil
     }
 
     /// Turns hosting on and uploads content, which the sandbox gives at once.
@@ -263,7 +268,8 @@ actor StoreProcess {
     }
 
     /// The account's transactions, oldest first.
-    func ledger(of email: String) async throws -> [Row] {
+    /// - Parameter environment: `sandbox` or `production`.
+    func ledger(of email: String, in environment: String = "sandbox") async throws -> [Row] {
         struct Page: Decodable {
             var rows: [Row]
             var next: String?
@@ -272,7 +278,7 @@ actor StoreProcess {
         var before = ""
         while true {
             let answer = try await ask(
-                "GET", "sandbox/transactions?account=\(email)&limit=1000\(before)", nil, status: 200)
+                "GET", "\(environment)/transactions?account=\(email)&limit=1000\(before)", nil, status: 200)
             let page = try JSONDecoder().decode(Page.self, from: answer)
             rows += page.rows
             guard let next = page.next else { return rows.reversed() }

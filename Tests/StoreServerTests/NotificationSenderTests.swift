@@ -300,6 +300,56 @@ private struct Received {
         }
     }
 
+    /// Forty apps whose servers are gone, never stop to answer, or never answer, and eight whose servers are well.
+    @Test func manyDeadReceiversDelayNoOtherApp() async throws {
+        let (bad, good) = (Self.apps("bad", 40), Self.apps("good", 8))
+        try await TemporaryDirectory.with { directory async throws in
+            let catalog =
+                RunningServer.catalogText
+                + (bad + good).map { bundle in
+                    "\n  - bundleID: \(bundle)\n    products:\n"
+                        + "      - { productID: \(bundle).thing, type: Consumable, displayPrice: 1 }\n"
+                }.joined()
+            try Data(catalog.utf8).write(to: directory.url.appendingPathComponent("catalog.yaml"))
+            try await RunningServer.with(directory.url) { server async throws in
+                let gone = try RawServer(nil)
+                gone.close()
+                let endless = try Receiver(.endless(head: "HTTP/1.1 200 OK\r\n\r\n"))
+                let silent = try bad.dropFirst(10).map { _ in try Receiver(.silent("HTTP/1.1 200 OK\r\n")) }
+                let well = try good.map { _ in try Receiver(.text(Receiver.ok)) }
+                let dead = [String](repeating: gone.url, count: 5) + [String](repeating: endless.origin, count: 5)
+                for (bundle, url) in zip(bad, dead + silent.map(\.origin)) { try await Self.set(server, url, bundle) }
+                for (bundle, receiver) in zip(good, well) { try await Self.set(server, receiver.origin, bundle) }
+                // One more than the places of an app among so many.
+                let count = NotificationSender.places / (bad.count + good.count) + 1
+                for bundle in bad {
+                    for _ in 0..<count { _ = try await Self.sendTest(server, bundle) }
+                }
+                for receiver in silent { _ = try await receiver.next() }
+                let start = ContinuousClock.now
+                for (bundle, receiver) in zip(good, well) {
+                    let sent = try await Self.sendTest(server, bundle)
+                    #expect(try await receiver.next() == sent.notificationUUID)
+                }
+                // An attempt without an answer takes longer.
+                #expect(ContinuousClock.now - start < .seconds(10))
+                #expect(try await Self.list(server).contains { $0.state == "waiting" })
+            }
+        }
+    }
+
+    private static func apps(_ name: String, _ count: Int) -> [BundleID] {
+        (0..<count).map { BundleID("com.example.\(name)\($0)") }
+    }
+
+    /// Has a test notification sent to an app's server.
+    private static func sendTest(
+        _ server: RunningServer, _ bundle: BundleID
+    ) async throws -> ControlAPI.Notification {
+        let route = ControlRoute.notifications(.test(.sandbox, bundle: bundle.rawValue))
+        return try await server.control("POST", route.path).decoded(ControlAPI.Notification.self)
+    }
+
     @Test func anAppWhoseNotificationsCannotBeReadDelaysNoOther() async throws {
         try await withServer { server async throws in
             let receiver = try Receiver(.text(Receiver.ok))

@@ -48,6 +48,7 @@ struct Soak {
                 let merchant = MerchantKillRun.Plan(times: 1...2, random: 20, clients: 4, seed: plan.seed)
                 var result = try await MerchantKillRun.run(backend, programs, merchant, goesOn: goesOn)
                 if goesOn() { result.add(try await KillRun.run(backend, programs, plan, goesOn: goesOn)) }
+                if goesOn() { result.add(try await sendNotifications(backend, programs, seed: plan.seed)) }
                 totals.add(result)
                 for problem in result.lost + result.doubled + result.wrong {
                     say("  \(backend), seed \(plan.seed): \(problem)")
@@ -62,6 +63,24 @@ struct Soak {
         }
         say(totals.line)
         return totals.isGood && !isBroken ? 0 : 1
+    }
+
+    /// Kills a store while it sends notifications, to a server that accepts all and to one that refuses half.
+    /// - Returns: the kills, and what is wrong.
+    private func sendNotifications(
+        _ backend: Backend, _ programs: Programs, seed: UInt64
+    ) async throws -> KillTotals {
+        var totals = KillTotals()
+        for isUnsteady in [false, true] {
+            let run = try await NotificationKillRun.run(
+                backend, programs, kills: 4, seed: seed, isUnsteady: isUnsteady)
+            totals.store += run.kills
+            totals.wrong += run.wrong
+            say(
+                "  \(backend)  \(run.arrived) notifications, \(run.repeated) repeated requests, \(run.kills) kills, "
+                    + "\(run.retries) retries")
+        }
+        return totals
     }
 
     /// Kills the processes of one store, one at a time.
