@@ -123,6 +123,7 @@ struct SampleStore: Sendable {
             sheet: AutomaticPaymentSheet(
                 answer: answer, credentials: StoreCredentials(email: "ape@example.com", password: Self.password)))
         configuration.roots = [folder.appendingPathComponent("data/roots/receipt-root.der")]
+        configuration.watchesStore = false
         return configuration
     }
 
