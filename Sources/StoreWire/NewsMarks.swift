@@ -1,5 +1,5 @@
-/// Marks of what waits at the store for an app and an account. A mark differs from an earlier one when something came or
-/// went. The answer to ``StoreRoute/news(_:since:wait:)``.
+/// Marks of what waits at the store for an app and an account. A mark differs from an earlier one when something came
+/// or went. The answer to ``StoreRoute/news(_:since:wait:)``.
 public struct NewsMarks: Codable, Sendable, Equatable {
     /// The mark of unfinished transactions that the account got from the store itself; ``nothing`` without any.
     public var transactions: String

@@ -15,7 +15,7 @@ public enum StoreRoute: Sendable, Equatable {
     case purchases
     /// Lists the transactions that the device has not finished: ``UnfinishedTransactionsResponse``.
     case unfinishedTransactions(BundleID, after: TransactionID?)
-    /// Lists the unfinished transactions that the account got from the store itself: ``UnfinishedTransactionsResponse``.
+    /// Lists the unfinished transactions that the store itself made: ``UnfinishedTransactionsResponse``.
     case arrivedTransactions(BundleID, after: TransactionID?)
     /// Finishes a transaction.
     case finish(TransactionID)

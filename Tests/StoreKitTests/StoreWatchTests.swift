@@ -110,7 +110,7 @@ struct StoreWatchTests {
         #expect(book.deliveries == [id: 1])
     }
 
-    @Test func `a store that is away is asked more and more rarely, and its news arrive when it is back`() async throws {
+    @Test func `a store that is away is asked ever more rarely, and its news arrive when it is back`() async throws {
         let device = try await signedIn()
         let timer = ManualTimer()
         let book = GrantBook()
