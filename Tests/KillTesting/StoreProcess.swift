@@ -92,6 +92,8 @@ actor StoreProcess {
     static let nonConsumables = ["hat", "scarf", "wand", "lamp"]
     /// Subscriptions of a month, each in a group of its own.
     static let subscriptions = (1...8).map { "club\($0)" }
+    /// Subscriptions of a month in one group, the higher plan last.
+    static let plans = ["plan.basic", "plan.plus"]
     /// Those of the non-consumables that have hosted content, and how many bytes it is.
     static let hosted = ["wand": 2_000_000, "lamp": 1_200_000]
 
@@ -153,7 +155,16 @@ actor StoreProcess {
                               - { productID: \(product), displayPrice: 0.99, recurringSubscriptionPeriod: P1M, groupNumber: 1 }
 
                     """
-                }.joined()
+                }.joined() + planGroup
+    }
+
+    private static var planGroup: String {
+        let products = plans.enumerated().map { number, product in
+            let level = plans.count - number
+            return "          - { productID: \(product), displayPrice: \(number + 1).99, "
+                + "recurringSubscriptionPeriod: P1M, groupNumber: \(level) }\n"
+        }
+        return "      - id: \"21000100\"\n        name: plans\n        subscriptions:\n" + products.joined()
     }
 
     /// Where devices reach the sandbox.
@@ -232,6 +243,20 @@ actor StoreProcess {
                 throw KillTestError("cannot subscribe: \(bought.text)")
             }
         }
+    }
+
+    /// The transactions in a device's app receipt, as `verifyReceipt` answers.
+    func verifiedTransactions(_ receipt: Data) async throws -> Set<String> {
+        let secrets = try JSONDecoder().decode(
+            [String: String].self, from: Data(contentsOf: data.appendingPathComponent("shared-secrets.json")))
+        let body = try JSONEncoder().encode([
+            "receipt-data": receipt.base64EncodedString(), "password": secrets[Self.bundleID] ?? "",
+        ])
+        let reply = try await HTTPReply("POST", "\(sandbox)/verifyReceipt", body: Array(body))
+        guard reply.json["status"] as? Int == 0, let receipt = reply.json["receipt"] as? [String: Any],
+            let bought = receipt["in_app"] as? [[String: Any]]
+        else { throw KillTestError("the receipt was refused: \(reply.text.prefix(200))") }
+        return Set(bought.compactMap { $0["transaction_id"] as? String })
     }
 
     /// Sets the sandbox's clock. Returns false when the store was killed before it answered.
