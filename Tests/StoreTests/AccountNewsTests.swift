@@ -97,9 +97,10 @@ import Testing
             #expect(sources == [home.ben.accountID, home.anna.accountID])
             #expect(try await test.store.newsSources(of: home.cleo) == [home.cleo.accountID])
             let count = test.store.accountNews.count(of: sources)
-            try await test.buy("hats", by: home.anna)
+            try await test.buy("gym.monthly", by: home.anna)
             #expect(test.store.accountNews.count(of: sources) != count)
-            #expect(try await arrived(test, home.ben).map(\.productID) == ["hats"])
+            #expect(try await arrived(test, home.ben).map(\.productID) == ["gym.monthly"])
+            #expect(try await arrived(test, home.anna).isEmpty)
         }
     }
 

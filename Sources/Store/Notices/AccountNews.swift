@@ -66,11 +66,14 @@ public final class AccountNews: Sendable {
     /// Keeps accounts for ``takeUntold()`` from now on.
     public func share() { state.withLock { $0.isShared = true } }
 
-    /// The accounts for which this process recorded something since the last call, for the other processes.
-    public func takeUntold() -> [AccountID] {
+    /// Some of the accounts for which this process recorded something, for the other processes. The next call returns
+    /// others.
+    /// - Parameter most: the most accounts, since they share the way to other processes with other news.
+    public func takeUntold(most: Int = 40) -> [AccountID] {
         state.withLock { state in
-            defer { state.untold = [] }
-            return Array(state.untold)
+            let taken = Array(state.untold.prefix(most))
+            state.untold.subtract(taken)
+            return taken
         }
     }
 }
