@@ -46,6 +46,8 @@ public final class Store: Sendable {
     let signatures = RecentValues<TransactionID, KeptSignature>(capacity: 1_024)
     let schedule = RenewalSchedule()
     let keptAnswers = KeptAnswers()
+    /// Tells the requests of running apps that wait for news of their accounts.
+    public let accountNews = AccountNews()
 
     private init(
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,

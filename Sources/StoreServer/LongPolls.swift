@@ -4,7 +4,7 @@ import Synchronization
 /// Lets requests wait for an event that a key names (long polling).
 final class LongPolls: Sendable {
     /// The most requests that may wait for one key. A further request releases the one that has waited longest.
-    private static let mostForKey = 4
+    private let mostForKey: Int
 
     private struct State {
         var waiters: [String: [Int: CheckedContinuation<Void, Never>]] = [:]
@@ -12,6 +12,8 @@ final class LongPolls: Sendable {
     }
 
     private let state = Mutex(State())
+
+    init(mostForKey: Int = 4) { self.mostForKey = mostForKey }
 
     /// Waits until ``release(_:)`` names the key, `time` has passed, the task is cancelled, or the server shuts down.
     /// - Parameter isPending: whether there is still something to wait for. It runs under this object's lock, so the
@@ -47,7 +49,7 @@ final class LongPolls: Sendable {
                     guard isPending(), !Task.isCancelled else { return continuation }
                     var waiters = state.waiters[key] ?? [:]
                     var longest: CheckedContinuation<Void, Never>?
-                    if waiters.count >= Self.mostForKey, let first = waiters.keys.min() {
+                    if waiters.count >= mostForKey, let first = waiters.keys.min() {
                         longest = waiters.removeValue(forKey: first)
                     }
                     waiters[number] = continuation

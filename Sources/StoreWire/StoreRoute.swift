@@ -15,6 +15,8 @@ public enum StoreRoute: Sendable, Equatable {
     case purchases
     /// Lists the transactions that the device has not finished: ``UnfinishedTransactionsResponse``.
     case unfinishedTransactions(BundleID, after: TransactionID?)
+    /// Lists the unfinished transactions that the store itself made: ``UnfinishedTransactionsResponse``.
+    case arrivedTransactions(BundleID, after: TransactionID?)
     /// Finishes a transaction.
     case finish(TransactionID)
     /// Restores purchases: ``RestoreRequest``, answered with ``RestoreResponse``.
@@ -27,6 +29,9 @@ public enum StoreRoute: Sendable, Equatable {
     case verifyReceipt
     /// Gets the changes since the cursor `after`: ``NoticesResponse``.
     case notices(BundleID, after: Int64?, languages: [String])
+    /// Gets marks of what waits for the app, after waiting up to `wait` seconds until they differ from `since`:
+    /// ``NewsMarks``.
+    case news(BundleID, since: NewsMarks?, wait: Int)
     /// Claims a promoted purchase: ``PromotionRequest``.
     case promotions
     /// Answers a price increase: ``PriceConsentRequest``.
@@ -68,7 +73,9 @@ public enum StoreRoute: Sendable, Equatable {
     /// The HTTP method of the request.
     public var method: RouteMethod {
         switch self {
-        case .account, .unfinishedTransactions, .notices, .review, .visit, .library, .subscriptions, .refundable: .get
+        case .account, .unfinishedTransactions, .arrivedTransactions, .notices, .news, .review, .visit, .library,
+            .subscriptions, .refundable:
+            .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
             .promotions, .priceConsents, .redemptions, .content, .writeReview,
             .openVisit, .reviewVisit, .buyItem, .itemFile, .setRenewal, .changePlan, .openSubscriptions,
@@ -86,12 +93,14 @@ public enum StoreRoute: Sendable, Equatable {
         case .products: "/device/v1/products"
         case .purchases: "/device/v1/purchases"
         case .unfinishedTransactions: "/device/v1/transactions/unfinished"
+        case .arrivedTransactions: "/device/v1/transactions/arrived"
         case .finish: "/device/v1/transactions/{id}/finish"
         case .restores: "/device/v1/restores"
         case .appReceipt: "/device/v1/receipt"
         case .transactionReceipt: "/device/v1/transactions/{id}/receipt"
         case .verifyReceipt: "/verifyReceipt"
         case .notices: "/device/v1/notices"
+        case .news: "/device/v1/news"
         case .promotions: "/device/v1/promotions"
         case .priceConsents: "/device/v1/price-consents"
         case .redemptions: "/device/v1/redemptions"
@@ -132,13 +141,18 @@ public enum StoreRoute: Sendable, Equatable {
             let query = [bundleID.map { "bundle=" + $0.rawValue.percentEncoded }, after.map { "after=\($0)" }]
                 .compactMap(\.self)
             return template + (query.isEmpty ? "" : "?") + query.joined(separator: "&")
-        case .unfinishedTransactions(let bundleID, let after):
+        case .unfinishedTransactions(let bundleID, let after), .arrivedTransactions(let bundleID, let after):
             let query = "?bundle=" + bundleID.rawValue.percentEncoded
             return template + query + (after.map { "&after=\($0)" } ?? "")
         case .notices(let bundleID, let after, let languages):
             let query = "?bundle=" + bundleID.rawValue.percentEncoded + (after.map { "&after=\($0)" } ?? "")
             let tags = languages.map(\.percentEncoded).joined(separator: ",")
             return template + query + (tags.isEmpty ? "" : "&languages=" + tags)
+        case .news(let bundleID, let since, let wait):
+            let marks = since.map {
+                "&transactions=" + $0.transactions.percentEncoded + "&notices=" + $0.notices.percentEncoded
+            }
+            return template + "?bundle=" + bundleID.rawValue.percentEncoded + (marks ?? "") + "&wait=\(wait)"
         default:
             return template
         }

@@ -128,6 +128,7 @@ struct SampleStore: Sendable {
             sheet: AutomaticPaymentSheet(
                 answer: answer, credentials: StoreCredentials(email: "ape@example.com", password: Self.password)))
         configuration.roots = [folder.appendingPathComponent("data/roots/receipt-root.der")]
+        configuration.watchesStore = false
         return configuration
     }
 

@@ -48,6 +48,7 @@ final class JourneyDevice: Sendable {
             deviceFolder: folder, sheet: sheet)
         configuration.bundleVersion = "1.2"
         configuration.callbackQueue = DispatchQueue(label: "callbacks")
+        configuration.watchesStore = false
         return configuration
     }
 

@@ -94,6 +94,8 @@ actor StoreProcess {
     static let subscriptions = (1...8).map { "club\($0)" }
     /// The lower plan of a subscription's group.
     static func lowerPlan(of product: String) -> String { "\(product).basic" }
+    /// Subscriptions of a month in one group, the higher plan last.
+    static let plans = ["plan.basic", "plan.plus"]
     /// Those of the non-consumables that have hosted content, and how many bytes it is.
     static let hosted = ["wand": 2_000_000, "lamp": 1_200_000]
 
@@ -156,7 +158,16 @@ actor StoreProcess {
                               - { productID: \(lowerPlan(of: product)), displayPrice: 0.49, recurringSubscriptionPeriod: P1M, groupNumber: 2 }
 
                     """
-                }.joined()
+                }.joined() + planGroup
+    }
+
+    private static var planGroup: String {
+        let products = plans.enumerated().map { number, product in
+            let level = plans.count - number
+            return "          - { productID: \(product), displayPrice: \(number + 1).99, "
+                + "recurringSubscriptionPeriod: P1M, groupNumber: \(level) }\n"
+        }
+        return "      - id: \"21000100\"\n        name: plans\n        subscriptions:\n" + products.joined()
     }
 
     /// Where devices reach the sandbox.
@@ -239,6 +250,20 @@ actor StoreProcess {
                 throw KillTestError("cannot subscribe: \(bought.text)")
             }
         }
+    }
+
+    /// The transactions in a device's app receipt, as `verifyReceipt` answers.
+    func verifiedTransactions(_ receipt: Data) async throws -> Set<String> {
+        let secrets = try JSONDecoder().decode(
+            [String: String].self, from: Data(contentsOf: data.appendingPathComponent("shared-secrets.json")))
+        let body = try JSONEncoder().encode([
+            "receipt-data": receipt.base64EncodedString(), "password": secrets[Self.bundleID] ?? "",
+        ])
+        let reply = try await HTTPReply("POST", "\(sandbox)/verifyReceipt", body: Array(body))
+        guard reply.json["status"] as? Int == 0, let receipt = reply.json["receipt"] as? [String: Any],
+            let bought = receipt["in_app"] as? [[String: Any]]
+        else { throw KillTestError("the receipt was refused: \(reply.text.prefix(200))") }
+        return Set(bought.compactMap { $0["transaction_id"] as? String })
     }
 
     /// Sets the clock of an environment. Returns false when the store was killed before it answered.

@@ -92,6 +92,15 @@ struct KillTests {
         #expect(totals.kills == 6 && totals.cut > 0 && totals.subscriptions == 70, "seed \(seed)")
     }
 
+    @Test(arguments: Backend.available)
+    func `apps with a subscription are killed, and ledger, receipts and grants agree`(_ backend: Backend) async throws {
+        let seed = UInt64.random(in: 0..<1 << 32)
+        let totals = try await SubscriptionKillRun.run(backend, Programs.built(), launches: 14, seed: seed)
+        print("Kill test of subscribers, \(backend): \(totals), seed \(seed)")
+        #expect(totals.wrong == [], "seed \(seed)")
+        #expect(totals.kills >= 4 && totals.store > 0 && totals.periods >= 6 && totals.changes > 0, "seed \(seed)")
+    }
+
     /// What `add` and `finishTransaction` journal is there when they return, whatever the app does next.
     @Test func `an app may exit right after it added a payment or finished a transaction`() async throws {
         let launches = 12

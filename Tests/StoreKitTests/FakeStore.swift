@@ -63,6 +63,8 @@ final class FakeStore: StoreTransport {
         var vendors: Set<UUID> = []
         /// What was refunded, oldest first, told in pages; nil when the store has no notices at all.
         var lost: [ProductID]?
+        /// Answers each request for news with other marks.
+        var isRestless = false
         /// Says with every page of notices that there is more.
         var saysThereIsMore = false
         /// Promoted purchases that no app has taken up.
@@ -153,6 +155,8 @@ final class FakeStore: StoreTransport {
         case .products: "products"
         case .purchases: "purchases"
         case .unfinishedTransactions: "unfinished"
+        case .arrivedTransactions: "arrived"
+        case .news: "news"
         case .finish: "finish"
         case .restores: "restores"
         case .appReceipt: "appReceipt"
@@ -238,6 +242,20 @@ final class FakeStore: StoreTransport {
             return answered(
                 UnfinishedTransactionsResponse(
                     transactions: page, next: rest.count > page.count ? page.last?.transactionID : nil))
+        case .arrivedTransactions(_, let after):
+            let rest = arrived(account, state).filter { $0.transactionID > after ?? TransactionID(rawValue: 0) }
+            let page = Array(rest.prefix(state.page))
+            return answered(
+                UnfinishedTransactionsResponse(
+                    transactions: page, next: rest.count > page.count ? page.last?.transactionID : nil))
+        case .news:
+            let waiting = arrived(account, state).map { "\($0.transactionID)" }
+            let asked = state.isRestless ? state.asked.count : 0
+            return try json(
+                200,
+                NewsMarks(
+                    transactions: waiting.isEmpty ? NewsMarks.nothing : waiting.joined(separator: "."),
+                    notices: "\(state.lost?.count ?? 0).\(state.promotions.count).\(asked)"))
         case .finish(let id):
             if state.unfinishedRestored.remove(id) != nil {
                 state.finished.append(id)
@@ -314,6 +332,12 @@ final class FakeStore: StoreTransport {
         case .content(let id): return try content(of: id, decoded(ContentRequest.self), account, &state)
         default: return try refuse(404, .invalidRequest)
         }
+    }
+
+    /// The unfinished transactions that no payment of a device made, oldest first.
+    private static func arrived(_ account: AccountID, _ state: State) -> [TransactionDescription] {
+        state.unfinished.values.filter { $0.account == account && $0.transaction.idempotencyKey == nil }
+            .map(\.transaction).sorted { $0.transactionID < $1.transactionID }
     }
 
     private static func content(

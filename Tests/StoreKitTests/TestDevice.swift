@@ -25,6 +25,7 @@ final class TestDevice: Sendable {
             store: URL(string: "http://127.0.0.1:1"), bundleIdentifier: Self.bundleID, deviceFolder: folder,
             sheet: sheet)
         configuration.callbackQueue = DispatchQueue(label: "callbacks")
+        configuration.watchesStore = false
         return configuration
     }
 

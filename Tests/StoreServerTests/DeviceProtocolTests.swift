@@ -75,6 +75,8 @@ import Testing
             (.signIn, 400, "invalid_request"), (.signOut, 204, nil), (.account, 401, "not_signed_in"),
             (.products, 400, "invalid_request"), (.purchases, 401, "not_signed_in"),
             (.unfinishedTransactions("a b/c?d&é", after: id), 401, "not_signed_in"),
+            (.arrivedTransactions("a b/c?d&é", after: id), 401, "not_signed_in"),
+            (.news("a b/c?d&é", since: nil, wait: 25), 401, "not_signed_in"),
             (.finish(id), 401, "not_signed_in"), (.restores, 401, "not_signed_in"),
             (.appReceipt, 401, "not_signed_in"), (.transactionReceipt(id), 401, "not_signed_in"),
             (.verifyReceipt, 200, nil),

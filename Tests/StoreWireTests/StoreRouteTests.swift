@@ -8,7 +8,9 @@ struct StoreRouteTests {
 
     static let all: [StoreRoute] = [
         .signIn, .signOut, .account, .products, .purchases, .unfinishedTransactions("com.example.app", after: nil),
-        .unfinishedTransactions("com.example.app", after: id), .finish(id), .restores, .appReceipt,
+        .unfinishedTransactions("com.example.app", after: id), .arrivedTransactions("com.example.app", after: id),
+        .news("com.example.app", since: NewsMarks(transactions: "1.7", notices: "0..USA"), wait: 25),
+        .finish(id), .restores, .appReceipt,
         .transactionReceipt(id), .verifyReceipt,
         .notices("com.example.app", after: 7, languages: ["en_US", "zh-Hant"]), .promotions, .priceConsents,
         .redemptions, .content(id), .review("com.example.app"), .writeReview, .openVisit,
@@ -32,6 +34,16 @@ struct StoreRouteTests {
                 "GET /device/v1/transactions/unfinished",
                 "/device/v1/transactions/unfinished?bundle=com.example.app"
                     + (after == nil ? "" : "&after=2000000123456789")
+            )
+        case .arrivedTransactions:
+            (
+                "GET /device/v1/transactions/arrived",
+                "/device/v1/transactions/arrived?bundle=com.example.app&after=2000000123456789"
+            )
+        case .news:
+            (
+                "GET /device/v1/news",
+                "/device/v1/news?bundle=com.example.app&transactions=1.7&notices=0..USA&wait=25"
             )
         case .finish:
             ("POST /device/v1/transactions/{id}/finish", "/device/v1/transactions/2000000123456789/finish")

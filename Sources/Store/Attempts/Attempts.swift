@@ -80,6 +80,31 @@ enum Attempts {
         }
     }
 
+    /// The most attempts of an account that ``newestKeys(of:_:)`` and ``waiting(of:in:_:)`` look at: the newest.
+    private static let mostForNews = 200
+
+    /// The keys of an account's newest attempts.
+    static func newestKeys(of accountID: AccountID, _ connection: Connection) throws -> Set<UUID> {
+        let rows = try connection.query(
+            "SELECT idempotency_key FROM attempts WHERE account_id = $1 ORDER BY attempt_id DESC LIMIT $2",
+            [accountID.rawValue, mostForNews])
+        return Set(try rows.compactMap { UUID(uuidString: try $0.string(0)) })
+    }
+
+    /// The number of an account's newest attempts in an app that wait for approval.
+    static func waiting(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws -> Int64 {
+        try connection.queryOne(
+            """
+            SELECT count(*)
+            FROM (
+                SELECT idempotency_key FROM attempts WHERE account_id = $1 ORDER BY attempt_id DESC LIMIT $3
+            ) a
+                JOIN purchases p ON p.idempotency_key = a.idempotency_key
+            WHERE p.bundle_id = $2 AND p.state = 'deferred'
+            """, [accountID.rawValue, bundleID.rawValue, mostForNews]
+        )?.int64(0) ?? 0
+    }
+
     /// Deletes some attempts of an account.
     /// - Returns: the keys of their purchases and requests for items; empty when the account has none left.
     static func delete(of accountID: AccountID, limit: Int, _ connection: Connection) throws -> [UUID] {

@@ -134,6 +134,7 @@ extension Store {
                 }
                 changed(.transactions)
                 changed(.offers)
+                tell(account.accountID)
                 return await described(description)
             } catch is OwnedMeanwhile {
                 continue

@@ -213,6 +213,7 @@ extension Store {
             schedule.add(choice.known.expiresDate - policy.lead)
             changed(.transactions)
             changed(.offers)
+            tell(account.accountID)
             guard let held else { return nil }
             return await described(held.description)
         } catch is OwnedMeanwhile {
@@ -255,6 +256,7 @@ extension Store {
             if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
             changed(.transactions)
             changed(.offers)
+            tell(account.accountID)
             return await described(transaction.description)
         }
     }

@@ -46,6 +46,7 @@ extension Store {
         }
         changed(.accounts)
         changed(.transactions)
+        accountNews.record(family.members.map(\.accountID))
         return family
     }
 
@@ -69,6 +70,7 @@ extension Store {
         }
         changed(.accounts)
         changed(.transactions)
+        accountNews.record([account.accountID] + family.members.map(\.accountID))
         return family
     }
 
@@ -78,14 +80,17 @@ extension Store {
     public func deleteFamily(of member: Account) async throws {
         try await settle(family(of: member))
         let (now, recorder) = (clock.milliseconds, recorder)
-        try await database.write { connection in
-            for each in try Self.found(member, connection).members {
+        let family = try await database.write { connection in
+            let family = try Self.found(member, connection)
+            for each in family.members {
                 try FamilyShares.end(with: each.accountID, isLeaving: true, at: now, recorder, connection)
                 try Families.remove(each.accountID, connection)
             }
+            return family
         }
         changed(.accounts)
         changed(.transactions)
+        accountNews.record(family.members.map(\.accountID))
     }
 
     /// Turns the sharing of a member's purchases on or off. Off, the others lose what the member bought; on, they get
@@ -108,6 +113,7 @@ extension Store {
         }
         changed(.accounts)
         changed(.transactions)
+        accountNews.record(family.members.map(\.accountID))
         return family
     }
 

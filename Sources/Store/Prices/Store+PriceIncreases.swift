@@ -76,6 +76,7 @@ extension Store {
             }
         }
         changed(.offers)
+        tell(account.accountID)
         return increase
     }
 

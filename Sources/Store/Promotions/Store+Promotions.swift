@@ -35,6 +35,7 @@ extension Store {
                 [account.accountID.rawValue, promotionID.uuidString, bundleID.rawValue, productID.rawValue, now])
         }
         changed(.offers)
+        tell(account.accountID)
         return promotionID
     }
 

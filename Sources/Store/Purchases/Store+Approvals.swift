@@ -109,6 +109,8 @@ extension Store {
         guard let purchase = found, waiting.holds(purchase),
             var account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
         else { throw waiting.error }
+        // The device that asked waits for the outcome, whichever it is.
+        defer { tell(purchase.accountID) }
         // The request showed the amount in the storefront of its time. The transaction belongs to that storefront.
         account.storefront = purchase.storefront ?? account.storefront
         guard try storefront(of: account).currency == purchase.amount.currency else {
@@ -160,12 +162,13 @@ extension Store {
     private func settle(_ idempotencyKey: UUID, failure: WireError, _ waiting: Waiting) async throws
         -> PurchaseResponse
     {
-        let changed = try await database.write { connection in
-            let changed = try Purchase.fail(idempotencyKey, failure, waiting, connection)
-            if changed { try WaitingSubscription.delete(idempotencyKey, connection) }
-            return changed
+        let failed = try await database.write { connection -> Purchase? in
+            guard try Purchase.fail(idempotencyKey, failure, waiting, connection) else { return nil }
+            try WaitingSubscription.delete(idempotencyKey, connection)
+            return try Purchase.find(idempotencyKey, connection)
         }
-        guard changed else { throw waiting.error }
+        guard let failed else { throw waiting.error }
+        tell(failed.accountID)
         await processor.void(idempotencyKey)
         return PurchaseResponse(state: .failed, transaction: nil, failure: failure)
     }

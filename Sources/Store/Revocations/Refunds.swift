@@ -146,6 +146,9 @@ enum PaymentKey {
         bytes[8] = bytes[8] & 0x3F | 0x80
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
+
+    /// Whether a key has the form of ``derived(from:)``. The keys of devices have another version.
+    static func isDerived(_ key: UUID) -> Bool { key.uuid.6 >> 4 == 8 }
 }
 
 extension Transaction {

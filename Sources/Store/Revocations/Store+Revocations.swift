@@ -110,6 +110,7 @@ extension Store {
             return (RefundedPurchase(found, transactions, amount: amount), payments, isNew)
         }
         changed(.transactions)
+        if let accountID = refunded.transactions.first?.accountID { tell(accountID) }
         do {
             for payment in payments { try await processor.refund(payment) }
         } catch {
@@ -138,19 +139,26 @@ enum Revocations {
     /// The most refunds in one answer.
     static let page = 1000
 
+    /// The number of the account's last refund in an app; 0 for none.
+    static func lastNumber(
+        of accountID: AccountID, in bundleID: BundleID, _ connection: Connection
+    ) throws -> Int64 {
+        try connection.queryOne(
+            "SELECT max(number) FROM revocations WHERE account_id = $1 AND bundle_id = $2",
+            [accountID.rawValue, bundleID.rawValue]
+        )?.optionalInt64(0) ?? 0
+    }
+
     static func insert(_ transaction: Transaction, _ connection: Connection) throws {
         // Write transactions are serializable, so no two take the same number.
-        let last = try connection.queryOne(
-            "SELECT max(number) FROM revocations WHERE account_id = $1 AND bundle_id = $2",
-            [transaction.accountID.rawValue, transaction.bundleID.rawValue]
-        )?.optionalInt64(0)
+        let last = try lastNumber(of: transaction.accountID, in: transaction.bundleID, connection)
         try connection.execute(
             """
             INSERT INTO revocations (account_id, bundle_id, number, product_id, transaction_id)
             VALUES ($1, $2, $3, $4, $5)
             """,
             [
-                transaction.accountID.rawValue, transaction.bundleID.rawValue, (last ?? 0) + 1,
+                transaction.accountID.rawValue, transaction.bundleID.rawValue, last + 1,
                 transaction.productID.rawValue, transaction.transactionID.rawValue,
             ])
     }

@@ -78,6 +78,7 @@ extension Store {
         let username = try await database.read {
             try Transactions.find(subscription.transactionID, $0)?.applicationUsername
         }
+        defer { tell(account.accountID) }
         return try await purchase(
             PurchaseRequest(
                 idempotencyKey: key, bundleID: subscription.bundleID, productID: productID, quantity: 1,

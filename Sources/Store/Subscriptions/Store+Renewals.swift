@@ -393,6 +393,7 @@ extension Store {
         }
         for key in unused { await processor.void(key) }
         for step in steps { schedule.add(step.after.dueAt) }
+        accountNews.record(steps.filter { $0.period != nil || $0.increase != nil }.map(\.before.accountID))
     }
 }
 

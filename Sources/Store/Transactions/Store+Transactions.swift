@@ -12,14 +12,19 @@ extension Store {
             try Transactions.unfinished(
                 of: account.accountID, in: bundleID, after: after, limit: StoreLimits.page + 1, connection)
         }
-        let shown = page.prefix(StoreLimits.page)
-        var described = await described(shown.map(\.description))
-        for (index, transaction) in shown.enumerated() where transaction.revokedAt != nil {
+        let shown = Array(page.prefix(StoreLimits.page))
+        return UnfinishedTransactionsResponse(
+            transactions: await deliverable(shown),
+            next: page.count > StoreLimits.page ? shown.last?.transactionID : nil)
+    }
+
+    /// Describes transactions for a device. Refunded ones have no content.
+    func deliverable(_ transactions: [Transaction]) async -> [TransactionDescription] {
+        var described = await described(transactions.map(\.description))
+        for (index, transaction) in transactions.enumerated() where transaction.revokedAt != nil {
             described[index].content = nil
         }
-        return UnfinishedTransactionsResponse(
-            transactions: described,
-            next: page.count > StoreLimits.page ? shown.last?.transactionID : nil)
+        return described
     }
 
     /// Finishes a transaction, bought or restored. Finishing it again has no effect.

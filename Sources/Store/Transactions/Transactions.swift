@@ -10,6 +10,10 @@ enum Transactions {
         WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3 AND finished_at IS NULL
         ORDER BY transaction_id LIMIT $4
         """
+    private static let newestUnfinishedText = """
+        SELECT \(Transaction.columns) FROM transactions
+        WHERE account_id = $1 AND bundle_id = $2 AND finished_at IS NULL ORDER BY transaction_id DESC LIMIT $3
+        """
     private static let newestConsumablesText = """
         SELECT \(Transaction.columns) FROM transactions
         WHERE account_id = $1 AND bundle_id = $2 AND finished_at IS NULL AND kind = 'consumable'
@@ -55,6 +59,15 @@ enum Transactions {
         try connection.query(
             unfinishedText,
             [accountID.rawValue, bundleID.rawValue, after?.rawValue ?? 0, limit]
+        ).map { try Transaction($0) }
+    }
+
+    /// The newest unfinished transactions, the newest first.
+    static func newestUnfinished(
+        of accountID: AccountID, in bundleID: BundleID, limit: Int, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            newestUnfinishedText, [accountID.rawValue, bundleID.rawValue, limit]
         ).map { try Transaction($0) }
     }
 

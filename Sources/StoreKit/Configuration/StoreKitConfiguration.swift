@@ -63,6 +63,9 @@ public struct StoreKitConfiguration: Sendable {
     package var onDownloadStep: (@Sendable (DownloadMoment) -> Void)?
     /// A factor for the delays before retries. For crash tests.
     package var retryPace = 1.0
+    /// Whether a request waits at the store for renewals and other news while the app observes. Tests that count the
+    /// requests of an app turn it off.
+    package var watchesStore = true
 
     /// Creates a configuration with default values for all other properties, which can be set afterwards.
     public init(store: URL?, bundleIdentifier: String?, deviceFolder: URL, sheet: any PaymentSheet) {

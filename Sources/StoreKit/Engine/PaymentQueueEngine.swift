@@ -23,6 +23,8 @@ final class PaymentQueueEngine: Sendable {
         var languages: [String] = []
         /// Called each time the store's list was read completely, and by ``checkNotices()``.
         var afterListing: @Sendable () async -> Void = {}
+        /// Called when the app has removed its last observer.
+        var afterLastObserver: @Sendable () -> Void = {}
         /// The transactions' downloads; nil for a queue that has none.
         var downloads: DownloadEngine?
         /// Called before and after each action; it may end the process. For tests.
@@ -86,6 +88,12 @@ final class PaymentQueueEngine: Sendable {
         happened { $0.received(transaction.map { [$0] } ?? [], account: account, makeKey: newKey) }
     }
 
+    /// Adds transactions without payments of this device.
+    func receive(_ transactions: [TransactionDescription], of account: AccountID) {
+        let newKey = parts.newKey
+        happened { $0.received(transactions, account: account, makeKey: newKey) }
+    }
+
     /// Continues the work that waited for this account to sign in.
     func signedIn(_ account: AccountID, isCurrent: Bool) { happened { $0.signedIn(account, isCurrent: isCurrent) } }
 
@@ -122,7 +130,10 @@ final class PaymentQueueEngine: Sendable {
         happened { $0.observerAdded(added.id, isFirst: added.isFirst) }
     }
 
-    func remove(_ observer: any SKPaymentTransactionObserver) { callbacks.remove(observer) }
+    func remove(_ observer: any SKPaymentTransactionObserver) {
+        callbacks.remove(observer)
+        if observers.isEmpty { parts.afterLastObserver() }
+    }
 
     /// Stops the engine. It performs no further actions, waits for a running call to the app and closes the journal.
     func stop() async {

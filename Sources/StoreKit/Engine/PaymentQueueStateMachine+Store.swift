@@ -16,7 +16,8 @@ extension PaymentQueueStateMachine {
     mutating func received(
         _ transactions: [TransactionDescription], account: AccountID, makeKey: () -> UUID
     ) -> [Action] {
-        for transaction in transactions where !isKnown(transaction.transactionID) {
+        for transaction in transactions
+        where !isKnown(transaction.transactionID) && entries.count < Self.largestQueue {
             take(transaction, account: account, makeKey: makeKey)
         }
         expectedResponses = max(0, expectedResponses - 1)

@@ -29,6 +29,7 @@ final class StoreKitEngine: Sendable {
     /// Reports why the configuration cannot work.
     private let complain: @Sendable (String) -> Void
     private let notices: StoreNotices?
+    private let watch: StoreWatch?
     private let allowsPayments: @Sendable () -> Bool
     let languages: [String]
     /// The purchase intent of the configuration, until an observer is registered.
@@ -57,13 +58,16 @@ final class StoreKitEngine: Sendable {
             folder: receiptURL?.deletingLastPathComponent(), timer: timer, backoff: backoff)
         func queue(
             _ journal: any PaymentJournal, _ store: any PaymentStore, _ notices: StoreNotices? = nil,
-            _ downloads: DownloadEngine? = nil
+            _ watch: StoreWatch? = nil, _ downloads: DownloadEngine? = nil
         ) -> PaymentQueueEngine.Parts {
             PaymentQueueEngine.Parts(
                 journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer,
                 backoff: backoff,
                 newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform,
-                languages: configuration.languages, afterListing: { await notices?.check() },
+                languages: configuration.languages, afterListing: {
+                    await watch?.follow()
+                    await notices?.check()
+                }, afterLastObserver: { watch?.pause() },
                 downloads: downloads, onStep: configuration.onStep, beforeGrant: configuration.beforeGrant)
         }
         func refusing(_ failure: PaymentFailure) -> PaymentQueueEngine {
@@ -75,6 +79,7 @@ final class StoreKitEngine: Sendable {
             library = nil
             remote = .failure(.unreachable)
             notices = nil
+            watch = nil
             downloads = nil
             payments = refusing(.unreachable)
             return
@@ -95,12 +100,18 @@ final class StoreKitEngine: Sendable {
                     store: RemoteContentStore(session: session, store: place.store),
                     caches: try folder.cachesFolder(of: place.bundleID), timer: timer, backoff: backoff, downloading)
                 self.downloads = downloads
-                payments = PaymentQueueEngine(queue(journal, store, notices, downloads), journal: entries)
+                let watch =
+                    configuration.watchesStore
+                    ? StoreWatch(session: session, timer: timer, backoff: backoff) : nil
+                payments = PaymentQueueEngine(queue(journal, store, notices, watch, downloads), journal: entries)
                 notices.attach(payments)
+                watch?.attach(payments)
                 self.notices = notices
+                self.watch = watch
                 remote = .success(store)
             } catch {
                 notices = nil
+                watch = nil
                 downloads = nil
                 configuration.say(problem: Self.text(error))
                 remote = .failure(PaymentFailure(.unknown, Self.text(error)))
@@ -112,6 +123,7 @@ final class StoreKitEngine: Sendable {
             library = nil
             remote = .failure(PaymentFailure(.unknown, Self.text(error)))
             notices = nil
+            watch = nil
             downloads = nil
             payments = refusing(PaymentFailure(.unknown, Self.text(error)))
         }
@@ -296,6 +308,7 @@ final class StoreKitEngine: Sendable {
     /// Stops the engine. On return the last call to the app is over and the journal is closed.
     func stop() async {
         notices?.stop()
+        watch?.stop()
         await library?.stop()
         await payments.stop()
     }

@@ -33,6 +33,20 @@ struct StoreClient: Sendable {
         try decode(await answer(.unfinishedTransactions(bundleID, after: after), body: nil, token: token))
     }
 
+    /// A page of the unfinished transactions that the store itself made.
+    func arrived(
+        _ bundleID: BundleID, after: TransactionID?, token: String
+    ) async throws(StoreFailure) -> UnfinishedTransactionsResponse {
+        try decode(await answer(.arrivedTransactions(bundleID, after: after), body: nil, token: token))
+    }
+
+    /// The marks of what waits for the app, after waiting up to so many seconds until they differ from `since`.
+    func news(
+        _ bundleID: BundleID, since: NewsMarks?, wait: Int, token: String
+    ) async throws(StoreFailure) -> NewsMarks {
+        try decode(await answer(.news(bundleID, since: since, wait: wait), body: nil, token: token))
+    }
+
     func restore(_ request: RestoreRequest, token: String) async throws(StoreFailure) -> RestoreResponse {
         try await value(.restores, request, token: token)
     }

@@ -34,7 +34,8 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
     open class func canMakePayments() -> Bool { StoreKitEngine.shared.canMakePayments }
 
     /// Adds an observer, which the queue does not retain. The observer receives all unfinished transactions. The first
-    /// observer also starts the queue's requests to the store.
+    /// observer also starts the queue's requests to the store. While the app observes, renewals and other transactions
+    /// that the store makes arrive by themselves.
     open func add(_ observer: any SKPaymentTransactionObserver) {
         engine.payments.add(observer, queue: self)
         engine.offerConfiguredIntent()

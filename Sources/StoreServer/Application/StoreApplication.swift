@@ -336,7 +336,7 @@ public struct StoreApplication: Sendable {
         }
         if let membership = databases.membership, let facts {
             services.append(BlobSweep(library: desk.library, logger: logger))
-            services.append(ChangeHints(membership: membership, changes: changes))
+            services.append(ChangeHints(membership: membership, changes: changes, stores: [sandbox, production]))
             services.append(
                 ProcessWatch(membership: membership, facts: facts, news: operatorDesk.news, logger: logger))
         }

@@ -23,6 +23,29 @@ extension DeviceController {
                 for: account, in: BundleID(String(bundleID)), after: after, languages: languages))
     }
 
+    /// Answers with the marks of what waits for the app. The request ends early when the client leaves.
+    @Sendable func waitForNews(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let query = request.uri.queryParameters
+        guard let bundleID = query["bundle"] else {
+            throw StoreError(.invalidRequest, "The query must contain “bundle”.")
+        }
+        let app = BundleID(String(bundleID))
+        var since: NewsMarks?
+        if let transactions = query["transactions"], let notices = query["notices"] {
+            guard transactions.utf8.count <= NewsMarks.longest, notices.utf8.count <= NewsMarks.longest else {
+                throw StoreError(.invalidRequest, "“transactions” and “notices” must be those of an earlier answer.")
+            }
+            since = NewsMarks(transactions: String(transactions), notices: String(notices))
+        }
+        let wait = query["wait"].flatMap { Int($0) } ?? 0
+        let limit = Duration.seconds(min(max(wait, 0), NewsBoard.longestWait))
+        let marks = try await context.whileClientStays { [news, since] in
+            try await news.marks(of: account, in: app, since: since, waiting: limit)
+        }
+        return try .json(marks)
+    }
+
     @Sendable func takePromotion(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(PromotionRequest.self, upTo: 16 << 10)

@@ -23,11 +23,27 @@ struct DeviceController: Sendable {
     var codes = CodeLimit()
     /// Counts the purchases; nil when nobody counts.
     var metrics: StoreMetrics?
+    /// The requests that wait for news.
+    let news: NewsBoard
+
+    init(
+        store: Store, reviews: Reviews, visits: VisitDesk, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
+        metrics: StoreMetrics? = nil
+    ) {
+        self.store = store
+        self.reviews = reviews
+        self.visits = visits
+        self.signIns = signIns
+        self.isBehindProxy = isBehindProxy
+        self.metrics = metrics
+        news = NewsBoard(store)
+    }
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         let routes: [(StoreRoute, @Sendable (Request, StoreRequestContext) async throws -> Response)] = [
             (.signIn, signIn), (.signOut, signOut), (.account, account), (.products, products), (.purchases, purchase),
-            (.unfinishedTransactions("", after: nil), unfinished), (.finish(.any), finish), (.restores, restore),
+            (.unfinishedTransactions("", after: nil), unfinished), (.arrivedTransactions("", after: nil), arrived),
+            (.news("", since: nil, wait: 0), waitForNews), (.finish(.any), finish), (.restores, restore),
             (.appReceipt, appReceipt), (.transactionReceipt(.any), transactionReceipt),
             (.notices("", after: nil, languages: []), notices), (.promotions, takePromotion),
             (.priceConsents, answerPriceIncrease), (.redemptions, redeem), (.content(.any), content),
@@ -105,14 +121,24 @@ struct DeviceController: Sendable {
 
     @Sendable private func unfinished(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let account = try await signedIn(request)
+        let (bundleID, after) = try Self.page(request)
+        return .message(try await store.unfinishedTransactions(of: account, in: bundleID, after: after))
+    }
+
+    @Sendable private func arrived(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let (bundleID, after) = try Self.page(request)
+        return .message(try await store.arrivedTransactions(of: account, in: bundleID, after: after))
+    }
+
+    /// The app and the place in its list of transactions that a query names.
+    private static func page(_ request: Request) throws -> (bundleID: BundleID, after: TransactionID?) {
         let query = request.uri.queryParameters
         guard let bundleID = query["bundle"] else {
             throw HTTPProblem(
                 .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query must contain “bundle”.")
         }
-        let after = try query["after"].map { try Self.transactionID($0) }
-        return .message(
-            try await store.unfinishedTransactions(of: account, in: BundleID(String(bundleID)), after: after))
+        return (BundleID(String(bundleID)), try query["after"].map { try Self.transactionID($0) })
     }
 
     @Sendable private func finish(_ request: Request, _ context: StoreRequestContext) async throws -> Response {

@@ -1,0 +1,169 @@
+import Foundation
+import KillTestApp
+import Synchronization
+import TestSupport
+
+/// Apps with a subscription that are killed again and again while the store's clock renews it, the customers change
+/// their plans, and the store is killed as well. In the end, the ledger, the receipts and what the apps gave agree.
+public final class SubscriptionKillRun: Sendable {
+    /// What came of it.
+    public struct Totals: Sendable {
+        /// The kills of the apps.
+        public var kills = 0
+        /// The kills of the store.
+        public var store = 0
+        /// The subscription periods in the ledger.
+        public var periods = 0
+        /// The periods of another plan than the one before.
+        public var changes = 0
+        /// What is missing, doubled, not finished or not in the receipt.
+        public var wrong: [String] = []
+    }
+
+    private struct State {
+        var totals = Totals()
+        var isOver = false
+    }
+
+    private static let devices = 2
+    /// The points that an app without downloads and restores comes to.
+    private static let points = KillPoint.allNames.filter { name in
+        !KillPoint.downloadNames.contains(name) && !name.contains("restor") && !name.hasSuffix("-wait")
+    }
+    /// How far one step moves the clock, in seconds: 20 days.
+    private static let step = 20.0 * 86_400
+    /// The pause between two steps.
+    private static let pause = Duration.milliseconds(400)
+
+    private let store: StoreProcess
+    private let state = Mutex(State())
+
+    private init(_ store: StoreProcess) { self.store = store }
+
+    /// Runs it on a store of its own.
+    ///
+    /// - Parameters:
+    ///   - launches: how often each app is launched to be killed.
+    ///   - seed: the seed of all random choices.
+    /// - Throws: ``KillTestError`` when a program did what no kill explains.
+    public static func run(
+        _ backend: Backend, _ programs: Programs, launches: Int, seed: UInt64
+    ) async throws -> Totals {
+        try await TemporaryDirectory.with { directory in
+            try await backend.withServerDatabase { url, prefix in
+                let store = try await StoreProcess(
+                    programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix)
+                let run = SubscriptionKillRun(store)
+                do {
+                    try await run.execute(programs, directory.url, launches, seed)
+                } catch {
+                    let log = store.logEnd
+                    await store.stop()
+                    throw KillTestError("seed \(seed), \(backend): \(error)\n\(log)")
+                }
+                await store.stop()
+                return run.state.withLock { $0.totals }
+            }
+        }
+    }
+
+    private func execute(_ programs: Programs, _ folder: URL, _ launches: Int, _ seed: UInt64) async throws {
+        var devices: [KillDevice] = []
+        for number in 0..<Self.devices {
+            devices.append(
+                try await KillDevice(
+                    programs, store, folder: folder.appendingPathComponent("device\(number)"),
+                    email: "subscriber\(number)@example.com", seed: seed &+ UInt64(number)))
+        }
+        async let clock: Void = moveClock(seed)
+        do {
+            devices = try await withThrowingTaskGroup(of: KillDevice.self) { group in
+                for (number, device) in devices.enumerated() {
+                    group.addTask {
+                        var device = device
+                        try await self.killAgainAndAgain(&device, launches, seed &+ 100 &+ UInt64(number))
+                        return device
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        } catch {
+            state.withLock { $0.isOver = true }
+            throw error
+        }
+        state.withLock { $0.isOver = true }
+        try await clock
+        for device in devices {
+            var device = device
+            // Once more, since the first launch may end before the store has renewed what was due.
+            for _ in 0..<2 { _ = try await device.launch([], .ends, restores: false) }
+            try await compare(device)
+        }
+    }
+
+    private func killAgainAndAgain(_ device: inout KillDevice, _ launches: Int, _ seed: UInt64) async throws {
+        var chance = SeededGenerator(seed: seed)
+        for number in 0..<launches {
+            // A plan to begin with, then the other one and back, which begins at once or with the next period.
+            let plan = StoreProcess.plans[number / 3 % StoreProcess.plans.count]
+            let orders = number % 3 == 0 ? [Order(name: "plan\(number)", product: plan, quantity: 1)] : []
+            let fate: KillDevice.Fate
+            if number % 2 == 0, let name = Self.points.randomElement(using: &chance) {
+                fate = .dies(KillPoint(name: name, count: 1))
+            } else {
+                fate = .isKilled(after: .milliseconds(Int.random(in: 0..<900, using: &chance)))
+            }
+            let wasKilled = try await device.launch(orders, fate, restores: false)
+            if wasKilled { state.withLock { $0.totals.kills += 1 } }
+        }
+    }
+
+    /// Moves the clock until the apps are done, and kills the store in every third step.
+    private func moveClock(_ seed: UInt64) async throws {
+        var chance = SeededGenerator(seed: seed &+ 1_000)
+        var date = Date()
+        var number = 0
+        while state.withLock({ !$0.isOver }) {
+            number += 1
+            date += Self.step
+            let text = ISO8601DateFormatter().string(from: date)
+            if number % 3 == 0 {
+                async let answered = store.setClock(text)
+                try await Task.sleep(for: .milliseconds(Int.random(in: 5...80, using: &chance)))
+                guard await store.kill() else { throw KillTestError("the store died by itself") }
+                state.withLock { $0.totals.store += 1 }
+                _ = await answered
+                try await store.start()
+            }
+            guard await store.setClock(text) else { throw KillTestError("a step of the clock failed") }
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+
+    // MARK: The comparison
+
+    private func compare(_ device: KillDevice) async throws {
+        let rows = try await store.ledger(of: device.email)
+        var grants: [String: Int] = [:]
+        for case .granted(let transaction, _) in try AppLog.read(device.log) { grants[transaction, default: 0] += 1 }
+        var wrong: [String] = []
+        for row in rows {
+            let count = grants.removeValue(forKey: row.transactionId) ?? 0
+            if count != 1 { wrong.append("\(row.transactionId) (\(row.productId)) was granted \(count) times") }
+            if row.finishedDate == nil { wrong.append("\(row.transactionId) is not finished") }
+        }
+        wrong += grants.keys.map { "\($0) was granted, and is not in the ledger" }
+        if Set(rows.map(\.originalTransactionId)).count > 1 { wrong.append("there are several subscriptions") }
+        let file = device.folder.appendingPathComponent("device/apps/\(StoreProcess.bundleID)/sandboxReceipt")
+        let receipt = try await store.verifiedTransactions(Data(contentsOf: file))
+        if receipt != Set(rows.map(\.transactionId)) {
+            wrong.append("the receipt has \(receipt.count) periods, the ledger \(rows.count)")
+        }
+        let (found, email) = (wrong, device.email)
+        state.withLock { state in
+            state.totals.periods += rows.count
+            state.totals.changes += zip(rows, rows.dropFirst()).count { $0.productId != $1.productId }
+            state.totals.wrong += found.map { "\(email): \($0)" }
+        }
+    }
+}
