@@ -67,6 +67,7 @@ extension Section {
         return [
             "--store-key", key.path, "--storefront-url", "http://127.0.0.1:1", "--ocsp-url",
             "http://127.0.0.1:1/ocsp", "--blobs", "s3://bench?endpoint=http://127.0.0.1:1&region=eu-west-3",
+            "--drain-delay", "0",
         ]
     }
 

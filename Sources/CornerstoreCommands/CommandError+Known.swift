@@ -23,7 +23,7 @@ extension CommandError {
         case let error as BlobError: self.init(.failed, error.detail)
         case let error as CatalogError: self.init(.failed, error.detail)
         case let error as StoreServerError: self.init(.failed, error.detail)
-        case let error as DatabaseError: self.init(.failed, "Database error: \(error.detail)")
+        case let error as DatabaseError: self.init(.failed, Self.text(of: error))
         case let error as MerchantServerError: self.init(.failed, error.detail)
         case let error as MerchantPlaceError: self.init(.failed, error.detail)
         case let error as MerchantError: self.init(.refused, error.detail)
@@ -41,6 +41,18 @@ extension CommandError {
             let module = String(reflecting: type(of: error)).prefix { $0 != "." }
             guard module != "ArgumentParser" else { return nil }
             self.init(.failed, "The command failed: \(error.localizedDescription)")
+        }
+    }
+
+    /// The message of a database's error. The message of one that the operator can mend stands alone.
+    private static func text(of error: DatabaseError) -> String {
+        let detail = error.detail
+        switch error.code {
+        case .settingsDiffer, .clockDiffers, .isStandby, .dataLost, .olderSchema, .newerSchema, .changedMigration,
+            .invalidLocation:
+            return "\(detail.prefix(1).uppercased())\(detail.dropFirst())\(detail.hasSuffix(".") ? "" : ".")"
+        default:
+            return "Database error: \(detail)"
         }
     }
 }

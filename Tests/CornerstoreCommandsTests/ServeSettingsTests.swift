@@ -29,6 +29,7 @@ import Testing
         #expect(configuration.dataDirectory.lastPathComponent == ".cornerstore")
         #expect(configuration.databaseURL == nil && configuration.adminToken == nil && configuration.node == nil)
         #expect(configuration.storeKey == nil && configuration.connections == 16 && !configuration.requiresStandby)
+        #expect(configuration.drainDelay == .zero)
         #expect(try settings().logLevel() == .notice)
     }
 
@@ -87,7 +88,7 @@ import Testing
             case .schemaPrefix: "another"
             case .host: "127.0.0.2"
             case .controlPort, .sandboxPort, .productionPort, .storefrontPort, .merchantPort, .consolePort, .node,
-                .connections:
+                .connections, .drainDelay:
                 "7"
             case .storefrontURL, .ocspURL: "https://store.example"
             case .consoleHost: "console.example"

@@ -1,4 +1,5 @@
 import Foundation
+import MerchantServer
 import MerchantWire
 import Synchronization
 import TestSupport
@@ -47,6 +48,8 @@ public struct ClusterRun: Sendable {
         public var refused = 0
         /// Redemptions at the merchants.
         public var redemptions = 0
+        /// Purchases that were refused because the device had been signed out.
+        public var signedOut = 0
         /// Refunds.
         public var refunds = 0
         /// What is wrong, one sentence each.
@@ -55,7 +58,7 @@ public struct ClusterRun: Sendable {
         /// The numbers in a line.
         public var line: String {
             "kills of stores \(killedStores.count), of merchants \(killedMerchants); purchases \(purchases), refused \(refused), "
-                + "redemptions \(redemptions), refunds \(refunds), wrong \(wrong.count)"
+                + "signed out \(signedOut), redemptions \(redemptions), refunds \(refunds), wrong \(wrong.count)"
         }
 
         /// What a run with refunds did too seldom to show anything, one sentence each.
@@ -65,7 +68,8 @@ public struct ClusterRun: Sendable {
             let counts: [(name: String, count: Int, least: Int)] = [
                 ("kills of stores", killedStores.count, max(1, seconds / 30)),
                 ("kills of merchants", killedMerchants, seconds / 60), ("purchases", purchases, max(1, seconds)),
-                ("refused purchases", refused, 1), ("redemptions", redemptions, 1), ("refunds", refunds, 1),
+                ("refused purchases", refused, 1), ("purchases after a sign-out", signedOut, 1),
+                ("redemptions", redemptions, 1), ("refunds", refunds, 1),
             ]
             return counts.filter { $0.count < $0.least }.map {
                 "\($0.count) \($0.name) in \(seconds) s, expected at least \($0.least)"
@@ -78,9 +82,9 @@ public struct ClusterRun: Sendable {
         NginxProcess.executable != nil && Backend.address != nil && S3Server.address != nil
     }
 
-    private let cluster: StoreCluster
+    let cluster: StoreCluster
     private let plan: Plan
-    private let findings = Findings()
+    let findings = Findings()
     private let totals = Kept()
 
     /// What the tasks of a run add to.
@@ -141,6 +145,9 @@ public struct ClusterRun: Sendable {
             }
             return try await group.reduce(into: [ClusterCustomer]()) { $0.append($1) }
         }
+        try await checkNumbers()
+        try await uploadAcross()
+        let api = try await makeKey(control)
         if let customer = customers.first { try await visit(customer) }
         let end = ContinuousClock.now + plan.time
         let isOver: @Sendable () -> Bool = { ContinuousClock.now >= end || !goesOn() }
@@ -150,11 +157,13 @@ public struct ClusterRun: Sendable {
                 return nil
             }
             for (number, customer) in customers.enumerated() {
-                group.addTask { try await self.work(customer, number, control, until: isOver) }
+                group.addTask { try await self.work(customer, number, control, api, until: isOver) }
             }
             return try await group.reduce(into: [ClusterCustomer]()) { if let customer = $1 { $0.append(customer) } }
         }
         try await compare(done, control, webhooks)
+        try await checkSignatures(done, api)
+        try await checkNumbers()
         var totals = totals.state.withLock { $0.totals }
         totals.wrong += findings.all
         return totals
@@ -183,31 +192,51 @@ public struct ClusterRun: Sendable {
 
     // MARK: Kills
 
-    /// Kills one process after the other, so that at most one is away: the stores, then the merchants, and again.
+    private enum Victim: Sendable {
+        case store(Int)
+        case merchant(Int)
+    }
+
+    /// Kills two stores at once, so that one is left, then a merchant, then every process by itself, and again.
     private func kill(until isOver: @Sendable () -> Bool) async throws {
         var chance = SeededGenerator(seed: plan.seed)
-        var next: [Int] = []
+        var next: [[Victim]] = []
         while !isOver() {
             try await Task.sleep(for: .milliseconds(Int.random(in: plan.pause, using: &chance)))
             if next.isEmpty {
-                let stores = cluster.stores.count
-                next = (stores..<(stores + cluster.merchants.count)).shuffled(using: &chance)
-                next += (0..<stores).shuffled(using: &chance)
+                let (stores, merchants) = (cluster.stores.indices, cluster.merchants.indices)
+                let single = stores.map { [Victim.store($0)] } + merchants.map { [Victim.merchant($0)] }
+                next = single.shuffled(using: &chance)
+                next.append([.merchant(Int.random(in: merchants, using: &chance))])
+                next.append(stores.shuffled(using: &chance).prefix(2).map { Victim.store($0) })
             }
-            let victim = next.removeLast()
+            let victims = next.removeLast()
             let away = Duration.milliseconds(Int.random(in: 500...2_000, using: &chance))
-            if victim < cluster.stores.count {
-                let store = cluster.stores[victim]
-                guard await store.kill() else { throw KillTestError("store \(victim) died by itself") }
-                try await Task.sleep(for: away)
-                try await store.start()
-                totals.state.withLock { $0.totals.killedStores.append(victim) }
-            } else {
-                let merchant = cluster.merchants[victim - cluster.stores.count]
-                guard await merchant.kill() else { throw KillTestError("a merchant died by itself") }
-                try await Task.sleep(for: away)
-                try await merchant.start()
-                totals.state.withLock { $0.totals.killedMerchants += 1 }
+            for victim in victims {
+                switch victim {
+                case .store(let number):
+                    guard await cluster.stores[number].kill() else {
+                        throw KillTestError("store \(number) died by itself")
+                    }
+                    totals.state.withLock { $0.totals.killedStores.append(number) }
+                case .merchant(let number):
+                    guard await cluster.merchants[number].kill() else {
+                        throw KillTestError("a merchant died by itself")
+                    }
+                    totals.state.withLock { $0.totals.killedMerchants += 1 }
+                }
+            }
+            try await Task.sleep(for: away)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for victim in victims {
+                    group.addTask {
+                        switch victim {
+                        case .store(let number): try await cluster.stores[number].start()
+                        case .merchant(let number): try await cluster.merchants[number].start()
+                        }
+                    }
+                }
+                try await group.waitForAll()
             }
         }
     }
@@ -215,7 +244,8 @@ public struct ClusterRun: Sendable {
     // MARK: Customers
 
     private func work(
-        _ customer: ClusterCustomer, _ number: Int, _ control: PatientClient, until isOver: @Sendable () -> Bool
+        _ customer: ClusterCustomer, _ number: Int, _ control: PatientClient, _ api: StoreAPIKey,
+        until isOver: @Sendable () -> Bool
     ) async throws -> ClusterCustomer {
         var (customer, redeemed) = (customer, [String]())
         var chance = SeededGenerator(seed: plan.seed &+ UInt64(number) &+ 1)
@@ -227,15 +257,18 @@ public struct ClusterRun: Sendable {
             case 14..<24: try await verify(try await customer.receipt(), of: customer, at: customer.client)
             case 24..<28: try await customer.restore()
             case 28..<40:
-                guard let transaction = try await customer.buy("coins") else {
+                guard let transaction = try await customer.buyUnfinished("coins") else {
                     findings.add("\(customer.email) could not buy")
                     break
                 }
-                try await redeem(transaction, token, &chance)
+                try await redeem(transaction, of: customer, token, api, &chance)
+                try await customer.finish(transaction)
                 redeemed.append(transaction)
             case 40..<44 where plan.hasRefunds:
                 guard let transaction = redeemed.popLast() else { break }
                 try await refund(transaction, control)
+            // Seldom, since a sign-in costs more than anything else.
+            case 44: try await signOut(&customer, control)
             default:
                 if try await customer.buy("gems") == nil { findings.add("\(customer.email) could not buy") }
             }
@@ -264,6 +297,21 @@ public struct ClusterRun: Sendable {
         try await set(!value)
     }
 
+    /// Signs an account's devices out, at any store, and then tries to buy, at any other.
+    private func signOut(_ customer: inout ClusterCustomer, _ control: PatientClient) async throws {
+        let email = customer.email
+        let reply = try await control.settle("DELETE", "/control/v1/sandbox/accounts/\(email)/devices")
+        guard reply.status == 200 else { throw KillTestError("no sign-out: \(reply.text.prefix(300))") }
+        for _ in 0..<3 {
+            if let transaction = try await customer.buy("gems") {
+                findings.add("\(email) bought \(transaction) although the device was signed out before")
+            } else {
+                totals.state.withLock { $0.totals.signedOut += 1 }
+            }
+        }
+        try await customer.signIn()
+    }
+
     private func verify(_ receipt: String, of customer: ClusterCustomer, at client: PatientClient) async throws {
         let reply = try await client.settle("POST", "/verifyReceipt", json: ["receipt-data": receipt])
         guard reply.status == 200, reply.json["status"] as? Int == 0 else {
@@ -272,12 +320,24 @@ public struct ClusterRun: Sendable {
         }
     }
 
-    private func redeem(_ transaction: String, _ token: String, _ chance: inout SeededGenerator) async throws {
+    /// Brings a purchase to a merchant as a store has signed it: as a signed transaction, or in the app receipt.
+    private func redeem(
+        _ transaction: String, of customer: ClusterCustomer, _ token: String, _ api: StoreAPIKey,
+        _ chance: inout SeededGenerator
+    ) async throws {
         let merchant = cluster.merchants[Int.random(in: cluster.merchants.indices, using: &chance)]
-        let proof = try cluster.setup.signed("coins", transaction)
-        let reply = try await MerchantCaller(merchant).settle(
-            .redemptions, as: token, proof, type: "application/jose")
-        guard reply.status == 200 else {
+        let reply: MerchantCaller.Reply
+        if Bool.random(using: &chance) {
+            guard let signed = try await signedTransaction(transaction, api, at: customer.client) else { return }
+            reply = try await MerchantCaller(merchant).settle(
+                .redemptions, as: token, signed, type: "application/jose")
+        } else {
+            let receipt = Data(base64Encoded: try await customer.receipt()) ?? Data()
+            reply = try await MerchantCaller(merchant).settle(
+                .redemptions, as: token, Array(receipt), type: "application/octet-stream")
+        }
+        guard reply.status == 200, try reply.decoded(RedemptionAnswer.self).confirms(transactionID: transaction)
+        else {
             findings.add("\(transaction) could not be redeemed: \(reply.status) \(reply.code ?? "")")
             return
         }
@@ -323,6 +383,7 @@ public struct ClusterRun: Sendable {
             }
             let receipt = try await customer.receipt()
             for store in stores { try await verify(receipt, of: customer, at: store) }
+            try await verify(receipt, of: customer, at: cluster.merchants)
         }
         let (redeemed, refunded) = totals.state.withLock { state in
             state.totals.purchases = seen.count

@@ -40,6 +40,7 @@ package struct MerchantSetup: Sendable {
         try await SharedAuthority.copy(to: keys)
         authority = try await CertificateAuthority.open(directory: keys, at: Date())
         try Data(authority.jwsRoot).write(to: folder.appendingPathComponent("root.der"))
+        try Data(authority.receiptRoot).write(to: folder.appendingPathComponent("receipt-root.der"))
         let products =
             ["  - {id: coins, kind: consumable, grants: [{credits: \(Self.credits), currency: coins}]}"]
             + items.map { "  - {id: get-\($0), kind: nonConsumable, grants: [{content: \($0)}]}" }
@@ -59,7 +60,8 @@ package struct MerchantSetup: Sendable {
             ["merchant", "serve", "--json", "--log-level", "error", "--port", "\(port)", "--no-console"] + place
         arguments += ["--products", folder.appendingPathComponent("products.yaml").path]
         arguments += [
-            "--root", folder.appendingPathComponent("root.der").path, "--allow-sandbox", "--default-environment",
+            "--root", folder.appendingPathComponent("root.der").path, "--root",
+            folder.appendingPathComponent("receipt-root.der").path, "--allow-sandbox", "--default-environment",
             "sandbox",
         ]
         arguments += ["--no-rate-limits", "--refunds", "below-zero"]

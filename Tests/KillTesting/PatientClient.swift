@@ -112,6 +112,14 @@ struct ClusterCustomer: Sendable {
     /// Buys a consumable under a new key and finishes it.
     /// - Returns: the transaction; nil when the store refused the purchase.
     mutating func buy(_ product: String) async throws -> String? {
+        guard let transaction = try await buyUnfinished(product) else { return nil }
+        try await finish(transaction)
+        return transaction
+    }
+
+    /// Buys a consumable under a new key. The app receipt has it until it is finished.
+    /// - Returns: the transaction; nil when the store refused the purchase.
+    mutating func buyUnfinished(_ product: String) async throws -> String? {
         let body: [String: Any] = [
             "idempotencyKey": UUID().uuidString, "bundleId": StoreProcess.bundleID, "productId": product,
             "quantity": 1, "simulatesAskToBuy": false,
@@ -122,12 +130,15 @@ struct ClusterCustomer: Sendable {
             throw KillTestError("a purchase without a transaction: \(reply.text.prefix(300))")
         }
         bought.append(transaction)
+        return transaction
+    }
+
+    func finish(_ transaction: String) async throws {
         let finished = try await client.settle(
             "POST", "/device/v1/transactions/\(transaction)/finish", token: token, body: [])
         guard (200..<300).contains(finished.status) else {
             throw KillTestError("\(transaction) cannot be finished: \(finished.status) \(finished.text.prefix(300))")
         }
-        return transaction
     }
 
     /// The app receipt, Base64.

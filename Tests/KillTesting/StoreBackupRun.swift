@@ -24,12 +24,13 @@ public enum StoreBackupRun {
     }
 
     /// Backs up a store while customers buy, and restores it elsewhere.
-    /// - Parameter hasKey: whether the store has a store key, on PostgreSQL.
+    /// - Parameter hasKey: whether the store has a store key, on PostgreSQL; two processes then run it.
     public static func run(_ backend: Backend, _ programs: Programs, hasKey: Bool) async throws -> Totals {
-        try await withStore(backend, programs, hasKey: hasKey) { store, other, findings in
+        try await withStore(backend, programs, hasKey: hasKey) { stores, other, findings in
+            let store = stores[0]
             var totals = Totals()
-            let control = PatientClient(addresses: await [store].controlPorts(), findings: findings)
-            let device = PatientClient(addresses: await [store].sandboxes(), findings: findings)
+            let control = PatientClient(addresses: await stores.controlPorts(), findings: findings)
+            let device = PatientClient(addresses: await stores.sandboxes(), findings: findings)
             let folder = store.folder.appendingPathComponent("backup")
             let course = Course()
             var buyers: [ClusterCustomer] = []
@@ -51,7 +52,7 @@ public enum StoreBackupRun {
                 let backup = try await store.location.command(["backup", folder.path])
                 findings.check(backup.status == 0, "the backup failed: \(store.commandLog)")
                 findings.check(
-                    hasKey || backup.output.contains("2 content files"), "content is missing: \(backup.output)")
+                    backup.output.contains("2 content files"), "content is missing: \(backup.output)")
                 course.isOver.withLock { $0 = true }
                 return (try await group.reduce(into: [ClusterCustomer]()) { $0.append($1) }, early)
             }
@@ -62,6 +63,11 @@ public enum StoreBackupRun {
             let over = try await store.location.command(["restore", folder.path, "--replace"])
             findings.check(over.status == 1, "a running store was replaced")
             await store.stop()
+            if hasKey {
+                let half = try await store.location.command(["restore", folder.path, "--replace"])
+                findings.check(half.status == 1, "a store was replaced while its other process runs")
+            }
+            for running in stores { await running.stop() }
             let unasked = try await store.location.command(["restore", folder.path])
             findings.check(
                 unasked.status == 1 && store.commandLog.contains("--replace"), "a store was replaced unasked")
@@ -91,6 +97,12 @@ public enum StoreBackupRun {
             // The restored store has the same keys.
             let verified = try await there.settle("POST", "/verifyReceipt", json: ["receipt-data": receipt])
             findings.check(verified.json["status"] as? Int == 0, "an old receipt is not valid: \(verified.text)")
+            // It has the content as well, in a place of its own.
+            let copy = try await other.command(
+                ["backup", other.data.deletingLastPathComponent().appendingPathComponent("backup").path])
+            findings.check(
+                copy.status == 0 && copy.output.contains("2 content files"),
+                "the restored store lacks content: \(copy.output) \(ServerProcess.end(of: other.log))")
             await restored.stop()
             let replaced = try await store.location.command(["restore", folder.path, "--replace"])
             findings.check(replaced.status == 0, "a store could not be replaced: \(store.commandLog)")
@@ -104,7 +116,8 @@ public enum StoreBackupRun {
         _ folder: URL, at place: StoreLocation, hasKey: Bool, _ findings: Findings
     ) async throws {
         let names = (FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? [])
-            .filter { $0.contains(".") || $0.hasPrefix("content/") }
+            // Damaged content is refused in the same way with and without a key.
+            .filter { $0.contains(".") || !hasKey && $0.hasPrefix("content/") }
         for name in names.sorted() {
             let file = folder.appendingPathComponent(name)
             var isFolder: ObjCBool = false
@@ -154,7 +167,8 @@ public enum StoreBackupRun {
     public static func runKilled(
         _ backend: Backend, _ programs: Programs, steps: [String]
     ) async throws -> [String] {
-        try await withStore(backend, programs, hasKey: false) { store, _, findings in
+        try await withStore(backend, programs, hasKey: false) { stores, _, findings in
+            let store = stores[0]
             let control = PatientClient(addresses: await [store].controlPorts(), findings: findings)
             let device = PatientClient(addresses: await [store].sandboxes(), findings: findings)
             var customer = try await ClusterCustomer.signUp(0, device, control)
@@ -211,45 +225,60 @@ public enum StoreBackupRun {
         }
     }
 
-    /// Starts a store, and names another place for one.
+    /// Starts a store, of two processes if it has a key, and names another place for one.
     private static func withStore<T>(
         _ backend: Backend, _ programs: Programs, hasKey: Bool,
-        _ body: (StoreProcess, StoreLocation, Findings) async throws -> T
+        _ body: ([StoreProcess], StoreLocation, Findings) async throws -> T
     ) async throws -> T {
         try await TemporaryDirectory.with { directory in
             try await backend.withServerDatabase { url, prefix in
                 try await backend.withServerDatabase { _, otherPrefix in
                     let elsewhere = directory.url.appendingPathComponent("elsewhere")
                     try FileManager.default.createDirectory(at: elsewhere, withIntermediateDirectories: true)
-                    var shared: SharedStore?
-                    if hasKey {
-                        let bucket = try await S3Server.bucket()
-                        let ports = try Ports.free(2)
-                        shared = SharedStore(
-                            key: try SharedStore.makeKey(in: directory.url),
-                            blobs: "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1",
-                            storefrontURL: "http://127.0.0.1:\(ports[0])",
-                            ocspURL: "http://127.0.0.1:\(ports[1])/ocsp")
-                    }
-                    let store = try await StoreProcess(
-                        programs, folder: directory.url.appendingPathComponent("store"), databaseURL: url,
-                        schemaPrefix: prefix, shared: shared)
+                    let shared = try await hasKey ? share(directory.url) : nil
+                    var sharedElsewhere = shared
+                    if hasKey { sharedElsewhere?.blobs = try await bucket() }
+                    var stores = [
+                        try await StoreProcess(
+                            programs, folder: directory.url.appendingPathComponent("store"), databaseURL: url,
+                            schemaPrefix: prefix, shared: shared, hostsContent: true)
+                    ]
                     let other = StoreLocation(
                         programs: programs, data: elsewhere.appendingPathComponent("data"), databaseURL: url,
-                        schemaPrefix: otherPrefix, shared: shared,
+                        schemaPrefix: otherPrefix, shared: sharedElsewhere,
                         log: elsewhere.appendingPathComponent("commands.log"))
                     do {
-                        let result = try await body(store, other, Findings())
-                        await store.stop()
+                        if hasKey {
+                            stores.append(
+                                try await StoreProcess(
+                                    programs, folder: directory.url.appendingPathComponent("second"),
+                                    databaseURL: url, schemaPrefix: prefix, shared: shared, hasAuthority: false))
+                        }
+                        let result = try await body(stores, other, Findings())
+                        for store in stores { await store.stop() }
                         return result
                     } catch {
-                        let log = store.logEnd
-                        await store.stop()
-                        throw KillTestError("\(error)\n\(log)")
+                        let logs = stores.map { $0.logEnd }.joined(separator: "\n")
+                        for store in stores { await store.stop() }
+                        throw KillTestError("\(error)\n\(logs)")
                     }
                 }
             }
         }
+    }
+
+    /// What the processes of a store share, with a bucket of their own.
+    private static func share(_ folder: URL) async throws -> SharedStore {
+        let ports = try Ports.free(2)
+        return SharedStore(
+            key: try SharedStore.makeKey(in: folder), blobs: try await bucket(),
+            storefrontURL: "http://127.0.0.1:\(ports[0])", ocspURL: "http://127.0.0.1:\(ports[1])/ocsp")
+    }
+
+    /// The value of `--blobs` for a new bucket.
+    private static func bucket() async throws -> String {
+        let bucket = try await S3Server.bucket()
+        return "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1"
     }
 }
 

@@ -32,7 +32,7 @@ struct SharedStore: Sendable {
     /// The options of `serve`.
     fileprivate var arguments: [String] {
         place + ["--storefront-url", storefrontURL, "--ocsp-url", ocspURL, "--connections", "8", "--no-rate-limits"]
-            + ["--behind-proxy"] + (needsStandby ? ["--require-standby"] : [])
+            + ["--behind-proxy", "--drain-delay", "0"] + (needsStandby ? ["--require-standby"] : [])
     }
 
     /// The options of `serve` and of `store backup`.
@@ -102,15 +102,16 @@ actor StoreProcess {
     /// Makes its files in `folder` and starts it.
     ///
     /// - Parameters:
-    ///   - shared: for one of several processes of a store, which hosts no content; nil for the only one.
+    ///   - shared: for one of several processes of a store; nil for the only one.
     ///   - node: its number among the processes of a store; nil for a free one.
     ///   - hasAuthority: whether the tests' authority is in its data directory. Without it, a process takes the
     ///     authority of the database, or makes one.
     ///   - isRestored: whether its data is there already.
+    ///   - hostsContent: whether it uploads content first; nil for one that does not share its store.
     /// - Throws: ``KillTestError`` with the end of the store's log when it does not start.
     init(
         _ programs: Programs, folder: URL, databaseURL: String?, schemaPrefix: String, shared: SharedStore? = nil,
-        node: Int? = nil, hasAuthority: Bool = true, isRestored: Bool = false
+        node: Int? = nil, hasAuthority: Bool = true, isRestored: Bool = false, hostsContent: Bool? = nil
     ) async throws {
         self.folder = folder
         self.node = node
@@ -127,7 +128,7 @@ actor StoreProcess {
             ports = try Ports.free(4)
             do {
                 try await start()
-                guard shared == nil, !isRestored else { return }
+                guard hostsContent ?? (shared == nil), !isRestored else { return }
                 for (product, size) in Self.hosted.sorted(by: { $0.key < $1.key }) { try await host(product, size) }
                 return
             } catch  where attempt < 5 {

@@ -19,4 +19,9 @@ struct SeveralStoresTests {
         #expect(!totals.killedStores.isEmpty, "seed \(seed)")
         #expect(totals.purchases > 0 && totals.refused > 0 && totals.redemptions > 0, "seed \(seed)")
     }
+
+    @Test(.enabled(if: Backend.available.contains(.postgresql) && S3Server.isTested))
+    func `the documented commands start a store of two processes and its merchant`() async throws {
+        #expect(try await DocumentedRun.run(Programs.built()) == [])
+    }
 }

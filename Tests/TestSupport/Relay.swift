@@ -22,6 +22,8 @@ public final class Relay: @unchecked Sendable {
     private var unheard: Set<Int32> = []
     /// The ends of connections that went silent.
     private var silent: Set<Int32> = []
+    /// What a client sends on the connections that can be silenced by themselves, and the ends of these connections.
+    private var mark: (bytes: [UInt8], ends: Set<Int32>)?
     /// Cuts the cable when the client, or the server, sends these bytes, before or after they have gone to the other.
     private var trap: (bytes: [UInt8], fromClient: Bool, afterForwarding: Bool)?
     /// What the server gets instead of bytes of the client's, as many.
@@ -68,6 +70,22 @@ public final class Relay: @unchecked Sendable {
     /// gone. New connections are carried.
     public func silence() {
         lock.withLock { silent.formUnion(pairs.flatMap { [$0.0, $0.1] }) }
+    }
+
+    /// Keeps in mind the connections on which the client sends `text` from now on.
+    public func mark(onSending text: String) {
+        lock.withLock { mark = (Array(text.utf8), []) }
+    }
+
+    /// Does the same as ``silence()`` to the connections that are marked so far.
+    ///
+    /// - Returns: How many ends they have, two for each.
+    @discardableResult public func silenceMarked() -> Int {
+        lock.withLock {
+            let ends = mark?.ends ?? []
+            silent.formUnion(ends)
+            return ends.count
+        }
     }
 
     /// Lets through what comes from now on, and what was held.
@@ -152,6 +170,7 @@ public final class Relay: @unchecked Sendable {
             guard count > 0 else { break }
             if isClient {
                 replaceBytes(of: &buffer, count)
+                markIfDue(buffer[..<count], source, destination)
                 let isForwarded = springTrap(buffer[..<count], isClient: true, server: destination)
                 if isForwarded == false { break }
                 // Cut by another connection. One that is to be cut after its request goes on until the server has
@@ -179,6 +198,20 @@ public final class Relay: @unchecked Sendable {
         }
     }
 
+    private func markIfDue(_ bytes: ArraySlice<UInt8>, _ client: Int32, _ server: Int32) {
+        lock.withLock {
+            guard let text = mark?.bytes, Self.has(bytes, text) else { return }
+            mark?.ends.formUnion([client, server])
+        }
+    }
+
+    private static func has(_ bytes: ArraySlice<UInt8>, _ text: [UInt8]) -> Bool {
+        guard bytes.count >= text.count else { return false }
+        return (bytes.startIndex...(bytes.endIndex - text.count)).contains {
+            bytes[$0..<($0 + text.count)].elementsEqual(text)
+        }
+    }
+
     private func holdIfDue(_ count: Int) {
         lock.lock()
         defer { lock.unlock() }
@@ -193,11 +226,7 @@ public final class Relay: @unchecked Sendable {
     /// Whether the bytes hold what the trap waits for: nil if not, else whether they are to be forwarded first.
     private func springTrap(_ bytes: ArraySlice<UInt8>, isClient: Bool, server: Int32) -> Bool? {
         lock.withLock {
-            guard let trap, trap.fromClient == isClient, bytes.count >= trap.bytes.count,
-                (bytes.startIndex...(bytes.endIndex - trap.bytes.count)).contains(where: {
-                    bytes[$0..<($0 + trap.bytes.count)].elementsEqual(trap.bytes)
-                })
-            else { return nil }
+            guard let trap, trap.fromClient == isClient, Self.has(bytes, trap.bytes) else { return nil }
             self.trap = nil
             isCut = true
             if trap.afterForwarding { unheard.insert(server) }

@@ -155,6 +155,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
+            "The seconds for which the server still answers after a stop signal, while it is not ready any more, 0 to 60 (0; with a store key 2).",
+            valueName: "seconds"))
+    var drainDelay: Int?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
             "The number of PostgreSQL connections for each of sandbox and production, 1 to 200 (16).",
             valueName: "number"))
     var connections: Int?
@@ -208,6 +214,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.storeKey] = storeKey
         flags[.blobsShared] = blobsShared
         flags[.requireStandby] = requireStandby.map(String.init)
+        flags[.drainDelay] = drainDelay.map(String.init)
         flags[.connections] = connections.map(String.init)
         flags[.behindProxy] = behindProxy.map(String.init)
         flags[.signInRate] = signInRate

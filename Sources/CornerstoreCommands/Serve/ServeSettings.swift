@@ -61,6 +61,7 @@ enum ServeSetting: String, ServerSettingName {
     case storeKey = "store-key"
     case blobsShared = "blobs-shared"
     case requireStandby = "require-standby"
+    case drainDelay = "drain-delay"
     case connections
     case productionRenewalLead = "production-renewal-lead"
     case sandboxRenewalLead = "sandbox-renewal-lead"
@@ -137,6 +138,9 @@ struct ServeSettings {
         guard configuration.bucket == nil || configuration.sharedBlobs == nil else {
             throw CommandError(.usage, "blobs-shared and blobs exclude each other. Give one of them.")
         }
+        // Only another process can take the requests that a load balancer sends elsewhere.
+        configuration.drainDelay = .seconds(
+            try layers.number(.drainDelay, 0...60, otherwise: configuration.isShared ? 2 : 0))
         configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
         configuration.isBehindProxy = try layers.isSet(.behindProxy)
         let usual = SignInLimits.Rates.standard

@@ -18,9 +18,9 @@ final class PostgreSQLEngine: Engine {
         _ address: PostgreSQLAddress, connections: Int, migrations: [Migration], limits: Database.Limits,
         fence: (any Fence)?, mayMigrate: Bool, logger: Logger
     ) throws {
-        guard (1...100).contains(connections) else {
+        guard (1...200).contains(connections) else {
             throw DatabaseError(
-                .invalidLocation, "\(connections) connections to PostgreSQL are not allowed; use 1 to 100")
+                .invalidLocation, "\(connections) connections to PostgreSQL are not allowed; use 1 to 200")
         }
         reads = JobQueue(capacity: limits.waiting, waitLimit: limits.wait)
         let texts = SQLTextCache()

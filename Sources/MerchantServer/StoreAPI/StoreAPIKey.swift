@@ -37,7 +37,7 @@ public struct StoreAPIKey: Sendable, CustomStringConvertible {
 
     /// Makes the bearer token of one request: a JSON Web Token (RFC 7519) with ES256.
     /// - Parameter now: seconds since 1970.
-    func token(at now: Int64) throws -> String {
+    package func token(at now: Int64) throws -> String {
         try signed(
             Claims(iss: issuerID, iat: now, exp: now + Self.tokenLife, aud: Self.audience, bid: bundleID.rawValue))
     }

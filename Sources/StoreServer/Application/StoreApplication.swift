@@ -342,7 +342,7 @@ public struct StoreApplication: Sendable {
         }
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
         // A group stops its last service first.
-        services.append(ReadinessEnd(health: operation.health))
+        services.append(ReadinessEnd(health: operation.health, delay: configuration.drainDelay))
         do {
             try await ServiceGroup(
                 configuration: .init(

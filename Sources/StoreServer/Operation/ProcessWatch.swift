@@ -33,13 +33,19 @@ struct ProcessWatch: Service {
     }
 }
 
-/// Tells load balancers that the server stops, before its ports close.
+/// Tells load balancers that the server stops, and waits until they have heard it, before its ports close.
 struct ReadinessEnd: Service {
     let health: StoreHealth
+    /// How long the server still answers requests after it has said that it stops.
+    let delay: Duration
 
     func run() async {
-        // Ends with the group also when that is cancelled.
-        try? await gracefulShutdown()
+        do { try await gracefulShutdown() } catch {
+            // The group is cancelled, so nothing waits.
+            health.stop()
+            return
+        }
         health.stop()
+        try? await Task.sleep(for: delay)
     }
 }

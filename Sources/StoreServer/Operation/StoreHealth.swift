@@ -26,16 +26,31 @@ final class StoreHealth: Sendable {
         case noStandby = "no_standby"
     }
 
+    /// A problem, or nil, and a detail for the log.
+    private struct Finding: Sendable {
+        var problem: Problem?
+        var reason = ""
+    }
+
     private struct State {
         var isStopping = false
         /// The problem that was logged last; nil after a ready one.
         var logged: Problem?
+        /// The last look at the databases, or the one under way.
+        var look: Task<Finding, Never>?
+        /// When that look ended; nil while it is under way.
+        var lookedAt: ContinuousClock.Instant?
     }
+
+    /// How long a finding about the databases is used. Anyone can ask for readiness, without a token, and must not
+    /// thereby keep the databases busy.
+    static let freshness = Duration.milliseconds(500)
 
     private let state = Mutex(State())
     private let check: @Sendable () async throws -> Void
     private let process: (@Sendable () -> ProcessState)?
     private let hasStandby: (@Sendable () async throws -> Bool)?
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let logger: Logger
 
     /// - Parameters:
@@ -44,24 +59,28 @@ final class StoreHealth: Sendable {
     ///   - hasStandby: whether a synchronous standby runs; nil when none is required.
     init(
         check: @escaping @Sendable () async throws -> Void, process: (@Sendable () -> ProcessState)?,
-        hasStandby: (@Sendable () async throws -> Bool)?, logger: Logger
+        hasStandby: (@Sendable () async throws -> Bool)?,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, logger: Logger
     ) {
         self.check = check
         self.process = process
         self.hasStandby = hasStandby
+        self.now = now
         self.logger = logger
     }
 
     /// Why the server cannot answer requests; nil when it can. A change is logged once.
     func problem() async -> Problem? {
-        let (problem, reason) = await look()
+        let finding = await look()
+        let problem = finding.problem
         let isNews = state.withLock { state in
             defer { state.logged = problem }
             return state.logged != problem
         }
         if isNews, problem != .stopping {
             if let problem {
-                logger.warning("not ready", metadata: ["reason": "\(problem.rawValue)", "problem": "\(reason)"])
+                logger.warning(
+                    "not ready", metadata: ["reason": "\(problem.rawValue)", "problem": "\(finding.reason)"])
             } else {
                 logger.notice("ready again")
             }
@@ -72,33 +91,59 @@ final class StoreHealth: Sendable {
     /// From now on the server is not ready: it is about to stop.
     func stop() { state.withLock { $0.isStopping = true } }
 
-    /// The problem, and a detail for the log.
-    private func look() async -> (Problem?, String) {
-        if state.withLock({ $0.isStopping }) { return (.stopping, "the server stops") }
+    private func look() async -> Finding {
+        if state.withLock({ $0.isStopping }) { return Finding(problem: .stopping, reason: "the server stops") }
         if let found = process?() {
             if let name = found.membership.problem {
-                return (Problem(rawValue: name) ?? .cannotHear, "the connection to the other processes")
+                return Finding(
+                    problem: Problem(rawValue: name) ?? .cannotHear, reason: "the connection to the other processes")
             }
-            guard found.isCurrent else { return (.cannotHear, "changes of other processes are not taken over yet") }
+            guard found.isCurrent else {
+                return Finding(
+                    problem: .cannotHear, reason: "changes of other processes are not taken over yet")
+            }
             if let other = found.otherCatalog {
-                return (.catalogDiffers, "the catalog files of \(other.name), process \(other.node), differ")
+                return Finding(
+                    problem: .catalogDiffers,
+                    reason: "the catalog files of \(other.name), process \(other.node), differ")
             }
             if let app = found.doublyDescribed.first {
-                return (.catalogDiffers, "a catalog file describes the app \(app), which the store manages")
+                return Finding(
+                    problem: .catalogDiffers,
+                    reason: "a catalog file describes the app \(app), which the store manages")
             }
         }
+        return await lookAtDatabases()
+    }
+
+    /// Asks the databases, unless that was done a moment ago or is under way.
+    private func lookAtDatabases() async -> Finding {
+        let look = state.withLock { state -> Task<Finding, Never> in
+            if let look = state.look, state.lookedAt.map({ now() - $0 < Self.freshness }) ?? true { return look }
+            let new = Task {
+                let finding = await self.askDatabases()
+                self.state.withLock { $0.lookedAt = self.now() }
+                return finding
+            }
+            (state.look, state.lookedAt) = (new, nil)
+            return new
+        }
+        return await look.value
+    }
+
+    private func askDatabases() async -> Finding {
         do {
             try await check()
             if let hasStandby, try await !hasStandby() {
-                return (
-                    .noStandby,
-                    "--require-standby is set, and the database server shows no synchronous standby. Connect one, or "
-                        + "GRANT pg_monitor to the store's role, which may not see it otherwise"
-                )
+                return Finding(
+                    problem: .noStandby,
+                    reason:
+                        "--require-standby is set, and the database server shows no synchronous standby. Connect one, "
+                        + "or GRANT pg_monitor to the store's role, which may not see it otherwise")
             }
         } catch {
-            return (.database, "\(error)")
+            return Finding(problem: .database, reason: "\(error)")
         }
-        return (nil, "")
+        return Finding()
     }
 }

@@ -16,7 +16,7 @@ struct SeveralProcessesTests {
     private static let storefront = "http://store.example"
 
     /// Where the servers of a test are.
-    private struct Place: Sendable {
+    struct Place: Sendable {
         var folder: URL
         var databaseURL: String?
         var prefix: String
@@ -65,7 +65,7 @@ struct SeveralProcessesTests {
         }
     }
 
-    private static func withPlace<T>(_ body: (Place) async throws -> T) async throws -> T {
+    static func withPlace<T>(_ body: (Place) async throws -> T) async throws -> T {
         try await TemporaryDirectory.with { directory async throws in
             try await Backend.postgresql.withServerDatabase { url, prefix async throws in
                 try await body(Place(folder: directory.url, databaseURL: url, prefix: prefix))

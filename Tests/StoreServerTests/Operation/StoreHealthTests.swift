@@ -13,6 +13,9 @@ struct StoreHealthTests {
         struct State {
             var isDatabaseThere = true
             var hasStandby = true
+            /// How often the database was asked.
+            var looks = 0
+            var now = ContinuousClock.now
             var process = ProcessState(
                 membership: MembershipState(heardAge: .zero, clockOffset: 0, isHeld: true, problem: nil),
                 isCurrent: true, others: [],
@@ -25,8 +28,23 @@ struct StoreHealthTests {
             var hasStandby: (@Sendable () async throws -> Bool)?
             if requiresStandby { hasStandby = { [self] in state.withLock { $0.hasStandby } } }
             return StoreHealth(
-                check: { [self] in if !state.withLock({ $0.isDatabaseThere }) { throw Failure() } },
-                process: { [self] in state.withLock { $0.process } }, hasStandby: hasStandby, logger: .quiet)
+                check: { [self] in
+                    let isThere = state.withLock { state in
+                        state.looks += 1
+                        return state.isDatabaseThere
+                    }
+                    if !isThere { throw Failure() }
+                },
+                process: { [self] in state.withLock { $0.process } }, hasStandby: hasStandby,
+                now: { [self] in state.withLock { $0.now } }, logger: .quiet)
+        }
+
+        /// Changes something, and lets what was found out before become old.
+        func change(_ body: (inout State) -> Void) {
+            state.withLock { state in
+                body(&state)
+                state.now += StoreHealth.freshness
+            }
         }
     }
 
@@ -38,10 +56,30 @@ struct StoreHealthTests {
         let scene = Scene()
         let health = scene.health()
         #expect(await health.problem() == nil)
-        scene.state.withLock { $0.isDatabaseThere = false }
+        scene.change { $0.isDatabaseThere = false }
         #expect(await health.problem() == .database)
-        scene.state.withLock { $0.isDatabaseThere = true }
+        scene.change { $0.isDatabaseThere = true }
         #expect(await health.problem() == nil)
+    }
+
+    @Test func manyQuestionsAskTheDatabaseOnce() async {
+        let scene = Scene()
+        let health = scene.health()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { #expect(await health.problem() == nil) } }
+        }
+        let early = scene.state.withLock { $0.looks }
+        #expect(early == 1)
+        // Half a second later it is asked again. What the process knows by itself is never kept.
+        scene.state.withLock { $0.isDatabaseThere = false }
+        #expect(await health.problem() == nil)
+        scene.state.withLock { $0.process.isCurrent = false }
+        #expect(await health.problem() == .cannotHear)
+        scene.state.withLock { $0.process.isCurrent = true }
+        scene.change { _ in }
+        #expect(await health.problem() == .database)
+        let late = scene.state.withLock { $0.looks }
+        #expect(late == 2)
     }
 
     @Test(arguments: ["cannot_hear", "no_node", "clock_differs", "standby"])
