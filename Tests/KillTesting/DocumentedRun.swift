@@ -103,8 +103,8 @@ public enum DocumentedRun {
         }
     }
 
-    /// Makes the secrets, starts a store of two processes and a merchant, and sets the merchant's address, each with the
-    /// page's command.
+    /// Makes the secrets, starts a store of two processes and a merchant, and sets the merchant's address, each with
+    /// the page's command.
     /// - Returns: what is wrong, one sentence each.
     public static func run(_ programs: Programs) async throws -> [String] {
         try await TemporaryDirectory.with { directory in

@@ -76,8 +76,6 @@ struct LifeModel {
     /// Whether the customer was told of a higher price, or agreed to one, since the last rise.
     private var isWarned = false
     private var ledgers: [AccountID: CustomerLedger] = [:]
-    /// Whether a share ended while the purchaser's subscription was over, so that the member kept earlier periods.
-    private var keepsPeriods = false
     private var kinTold: Set<TransactionID> = []
 
     /// - Parameter number: the number of the last piece of news before the life.
@@ -304,7 +302,6 @@ struct LifeModel {
         }
         let state = subscription.state
         let isOver = state == .expired || state == .revoked
-        if isOver, event == .leave || event == .keep { keepsPeriods = true }
         fail(all.count != 1, "\(all.count) subscriptions")
         fail(subscription.transactionID != period.transactionID, "the last period is another one")
         fail(subscription.expiresDate != period.expiresDate, "the end is another one")
@@ -380,7 +377,7 @@ struct LifeModel {
         let sources = Dictionary(uniqueKeysWithValues: rows.map { ($0.transactionID, $0) })
         let open = kin.transactions.filter { $0.revokedAt == nil }
         let isDouble = Set(open.compactMap(\.sharedFrom)).count != open.count
-        fail(isDouble && !keepsPeriods, "the member has a period twice")
+        fail(isDouble, "the member has a period twice")
         for row in kin.transactions {
             guard let source = row.sharedFrom.flatMap({ sources[$0] }) else {
                 fail(true, "the member has a period that nobody shares")

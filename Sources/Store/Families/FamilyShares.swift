@@ -259,7 +259,8 @@ enum FamilyShares {
         for share in shares { try end(share, at: date, recorder, connection) }
     }
 
-    /// Ends a share. The member's transactions that are not over are revoked.
+    /// Ends a share. The member's transactions that are not over are revoked, also when the subscription is: an earlier
+    /// period can be current after the refund of the next one.
     private static func end(
         _ share: FamilyShare, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws {
@@ -269,16 +270,13 @@ enum FamilyShares {
         var ended = share
         ended.endedAt = date
         try save(ended, connection)
-        guard !isOver else { return }
-        let revoked = try Transactions.revokeShared(share, at: date, recorder, connection)
+        let revoked = try Transactions.revokeShared(share, andLast: !isOver, at: date, recorder, connection)
         for transaction in revoked {
             try Revocations.insert(transaction, connection)
             try OneTimeNews.revoked.tell(of: transaction, at: date, recorder, connection)
         }
-        guard let subscription, !revoked.isEmpty,
-            let last = try Transactions.find(share.transactionID, connection)
-        else { return }
-        let news = SubscriptionNews(type: .revoked, date: date, transactionID: share.transactionID)
+        guard let subscription, let last = revoked.max(by: { $0.transactionID < $1.transactionID }) else { return }
+        let news = SubscriptionNews(type: .revoked, date: date, transactionID: last.transactionID)
         try SubscriptionFeed.add([news], of: subscription.shared(by: ended, last), period: last, recorder, connection)
     }
 

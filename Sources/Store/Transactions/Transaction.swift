@@ -75,8 +75,8 @@ public struct Transaction: Sendable, Equatable {
     /// Whether what the transaction paid for lasts at a date: it is neither refunded, nor replaced by a change of plan,
     /// nor over. What has no end lasts for ever.
     ///
-    /// A period that is paid ahead is current before it begins. A grace period is the subscription's, and no transaction
-    /// shows it; for “is it active?” see ``Subscription/isActive(at:)``.
+    /// A period that is paid ahead is current before it begins. A grace period is the subscription's, and no
+    /// transaction shows it; for “is it active?” see ``Subscription/isActive(at:)``.
     public func isCurrent(at date: Int64) -> Bool {
         revokedAt == nil && !isUpgraded && expiresDate.map { date < $0 } ?? true
     }

@@ -29,22 +29,24 @@ extension Transactions {
         }.map { try Transaction($0) }
     }
 
-    /// Revokes a member's transactions of a share that ends: those that are not over, and the last one.
+    /// Revokes a member's transactions of a share that ends: those that are not over.
+    /// - Parameter andLast: whether the last one is revoked in any case: its renewal is overdue, or it has no end.
     /// - Returns: the transactions that were not revoked before.
     static func revokeShared(
-        _ share: FamilyShare, at date: Int64, _ recorder: Recorder, _ connection: Connection
+        _ share: FamilyShare, andLast: Bool, at date: Int64, _ recorder: Recorder, _ connection: Connection
     ) throws -> [Transaction] {
         try connection.query(
             """
             UPDATE transactions SET revoked_at = $5, revocation_reason = 0, changed = $6
             WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
                 AND shared_from IS NOT NULL AND revoked_at IS NULL AND is_upgraded = FALSE
-                AND (transaction_id = $4 OR expires_date > $5)
+                AND (transaction_id = CAST($4 AS BIGINT) OR expires_date > $5)
             RETURNING \(Transaction.columns)
             """,
             [
                 share.accountID.rawValue, share.bundleID.rawValue, share.originalTransactionID.rawValue,
-                share.transactionID.rawValue, date, try recorder.change(of: share.accountID, connection),
+                andLast ? share.transactionID.rawValue : nil, date,
+                try recorder.change(of: share.accountID, connection),
             ]
         ).map { try Transaction($0) }
     }

@@ -64,7 +64,8 @@ final class StoreKitEngine: Sendable {
                 journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer,
                 backoff: backoff,
                 newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform,
-                languages: configuration.languages, afterListing: {
+                languages: configuration.languages,
+                afterListing: {
                     await watch?.follow()
                     await notices?.check()
                 }, afterLastObserver: { watch?.pause() },
