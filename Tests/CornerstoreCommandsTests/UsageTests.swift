@@ -48,6 +48,7 @@ import Testing
         "rate-limit set books 1", "rate-limit set history 1000000001", "rate-limit apple --environment mars",
         "notification sample", "price-increase accept pro", "price-increase decline", "authority reseal",
         "authority reseal --new-key no-such-file", "buy a --offer b", "buy a --offer-jws b",
+        "buy a --account b --password-file - --offer c --offer-jws -",
         "buy --item 7 --offer b --offer-jws c", "key sign-offer a --offer b", "key sign-offer a --key b --key-file c",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {

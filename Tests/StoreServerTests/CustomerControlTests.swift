@@ -109,7 +109,7 @@ import Testing
 
             let increases = "\(Self.prefix)/price-increases"
             let early = try await server.control("POST", increases, body("club.monthly", account + #","price":"8.5""#))
-            #expect(early.status == 409 && early.code == "wrong_state" && early.text.contains("not subscribed"))
+            #expect(early.status == 409 && early.code == "wrong_state" && early.text.contains("last period is not of"))
             let club = server.purchase("club.monthly")
             #expect(try await server.device(.purchases, token: session.token, body: club).status == 200)
             let made = try await server.control("POST", increases, body("club.monthly", account + #","price":"8.5""#))

@@ -94,4 +94,28 @@ import Testing
             #expect(declines.authorizations.count == 3)
         }
     }
+
+    /// The period before it is the current one, and no command shortens that.
+    @Test(arguments: Backend.available) func aPeriodThatHasNotBegunIsNotEnded(_ backend: Backend) async throws {
+        try await backend.withTestDatabases { database, apps async throws in
+            let test = try await TestStore.open(
+                database, apps: apps, clock: TestClock(), policy: RenewalPolicy(lead: Self.day))
+            let account = try await test.account()
+            let first = try await test.buy("gym.monthly", by: account)
+            let end = try #require(first.expiresDate)
+            try await test.store.changeClock { try $0.set(to: end - Self.day / 2) }
+            let ledger = try await test.ledger()
+            #expect(ledger.count == 2)
+            let (store, original) = (test.store, first.transactionID)
+            #expect(try await refusal { try await store.renewNow(original) } == .wrongState)
+            #expect(try await refusal { try await store.failRenewal(original) } == .wrongState)
+            #expect(try await refusal { try await store.expireNow(original) } == .wrongState)
+            #expect(try await test.ledger() == ledger)
+            #expect(try await store.subscriptions(of: account).first?.willRenew == true)
+            // Once it has begun, it can be ended, and no payment rule is left from before.
+            try await test.store.changeClock { try $0.set(to: end) }
+            _ = try await store.renewNow(original)
+            #expect(try await test.ledger().count == 3)
+        }
+    }
 }

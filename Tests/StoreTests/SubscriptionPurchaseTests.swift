@@ -47,6 +47,32 @@ import Testing
         }
     }
 
+    /// Who never had one gets it after the subscription was over, but no subscriber does.
+    @Test(arguments: Backend.available) func aFormerSubscriberCanHaveTheIntroductoryOffer(
+        _ backend: Backend
+    ) async throws {
+        try await backend.withStore { test async throws in
+            let offer = "            introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P1W }]\n"
+            test.store.catalog.replace(
+                with: try TestStore.catalog { text in
+                    text.replacing("displayPrice: 5.99\n" + offer, with: "displayPrice: 5.99\n")
+                })
+            let account = try await test.account()
+            // Not a new subscriber of a plan that has none, and not who changes the plan.
+            try await test.buy("club.monthly", by: account)
+            try await test.buy("club.yearly", by: account)
+            try await test.cancelSubscriptions(of: account)
+            test.clock.milliseconds += 400 * 86_400_000
+            try await test.buy("club.weekly", by: account)
+            try await test.cancelSubscriptions(of: account)
+            test.clock.milliseconds += 8 * 86_400_000
+            try await test.buy("club.yearly", by: account)
+            let ledger = try await test.ledger()
+            #expect(ledger.map(\.offer) == [nil, nil, .introductory, nil])
+            #expect(ledger.map(\.price.milliunits) == [5990, 49_990, 1490, 49_990])
+        }
+    }
+
     @Test(arguments: Backend.available) func aSubscriberCannotSubscribeAgain(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()

@@ -82,6 +82,9 @@ struct BuyCommand: AsyncParsableCommand {
             throw ValidationError("Give both --offer and --offer-jws, or neither.")
         }
         guard item == nil || offer == nil else { throw ValidationError("An item has no offers.") }
+        guard offerJWS != "-" || password.passwordFile != "-" else {
+            throw ValidationError("Only one of --offer-jws and --password-file can be standard input.")
+        }
         guard username?.isEmpty != true else { throw ValidationError("--username must not be empty.") }
     }
 

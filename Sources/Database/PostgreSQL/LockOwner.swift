@@ -6,6 +6,11 @@ struct LockOwner: Equatable, Sendable {
     /// The session's `application_name`.
     var name: String
 
+    /// Whether both are the same session. A session's name changes when its process has started.
+    static func == (left: LockOwner, right: LockOwner) -> Bool {
+        left.process == right.process && left.since == right.since
+    }
+
     /// The session, for an error that names it.
     var description: String { "\(name), connected since \(since), PostgreSQL process \(process)" }
 }

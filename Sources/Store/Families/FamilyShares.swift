@@ -150,10 +150,22 @@ enum FamilyShares {
             receiver == nil || $0 == receiver
         }
         guard !receivers.isEmpty else { return }
-        for source in try Transactions.shareable(of: accountID, at: date, limit: mostShared, connection)
-        where isShareable(source.bundleID, source.productID) {
+        for source in try Transactions.shareable(of: accountID, at: date, limit: mostShared, connection) {
+            guard try canShare(source, connection, isShareable) else { continue }
             for receiver in receivers { try begin(source, with: receiver, at: date, recorder, connection) }
         }
+    }
+
+    /// Whether a family can share a purchase. A subscription's last period decides: when it is of a plan that may not
+    /// be shared, an earlier period that is still current is not shared either (``end(of:at:_:_:)``).
+    static func canShare(
+        _ source: Transaction, _ connection: Connection, _ isShareable: (BundleID, ProductID) -> Bool
+    ) throws -> Bool {
+        guard isShareable(source.bundleID, source.productID) else { return false }
+        guard source.kind == .autoRenewableSubscription,
+            let subscription = try Subscriptions.find(source.originalTransactionID, connection)
+        else { return true }
+        return isShareable(source.bundleID, subscription.productID)
     }
 
     /// The most current transactions of an account that a new member gets, the newest ones.
@@ -275,8 +287,10 @@ enum FamilyShares {
             try Revocations.insert(transaction, connection)
             try OneTimeNews.revoked.tell(of: transaction, at: date, recorder, connection)
         }
-        guard let subscription, let last = revoked.max(by: { $0.transactionID < $1.transactionID }) else { return }
-        let news = SubscriptionNews(type: .revoked, date: date, transactionID: last.transactionID)
+        guard let subscription, let newest = revoked.max(by: { $0.transactionID < $1.transactionID }),
+            let last = try Transactions.find(share.transactionID, connection)
+        else { return }
+        let news = SubscriptionNews(type: .revoked, date: date, transactionID: newest.transactionID)
         try SubscriptionFeed.add([news], of: subscription.shared(by: ended, last), period: last, recorder, connection)
     }
 

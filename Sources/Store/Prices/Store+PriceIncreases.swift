@@ -67,7 +67,7 @@ extension Store {
             else {
                 throw StoreError(
                     .wrongState,
-                    "The account has no paid period of \(productID.rawValue.prefix(255)) now. A price increase is only for subscribers whose payment is not overdue."
+                    "The account's last period is not of \(productID.rawValue.prefix(255)), has ended, or its renewal is overdue. A price increase is only for subscribers whose last charged period is of the product and has not ended."
                 )
             }
             try PriceIncreases.order(increase, connection)

@@ -103,8 +103,9 @@ extension Store {
         else {
             throw StoreError(
                 .invalidRequest,
-                "Identifiers can have at most \(StoreLimits.identifier) bytes and applicationUsername at most "
-                    + "\(StoreLimits.applicationUsername), without a NUL.")
+                "Identifiers can have at most \(StoreLimits.identifier) bytes, applicationUsername at most "
+                    + "\(StoreLimits.applicationUsername), both without a NUL, an offer's signature at most "
+                    + "\(StoreLimits.offerSignature) and its JWS at most \(StoreLimits.offerJWS).")
         }
         let isPromotional = request.offer != nil || request.offerJWS != nil
         guard request.offer == nil || request.offerJWS == nil, !isPromotional || request.winBackOfferID == nil else {
@@ -287,8 +288,11 @@ extension Store {
                 sale.subscription?.waitingOffer = known.waitingOffer
             }
         }
-        // An account can use one introductory offer in each group.
-        if earlier.isEmpty, promoted?.stacks ?? true,
+        // An account can use one introductory offer in each group, when it has no subscription there. A code replaces
+        // the introductory offer.
+        let isOver = known.map { $0.state == .expired || $0.state == .revoked } ?? true
+        let hadIntroduction = earlier.contains { $0.offer != nil || $0.namedOffer?.kind == .code }
+        if isOver, !hadIntroduction, promoted?.stacks ?? true,
             let introduction = subscription.introductoryOffers.first?.description(in: storefront)
         {
             sale.amount = introduction.price

@@ -249,7 +249,7 @@ extension Store {
                 let news = subscription.refundReversed(transactionID, at: now)
                 try Subscriptions.save(subscription, news, recorder, connection)
             }
-            if catalog.isShareable(found.bundleID, found.productID) {
+            if try FamilyShares.canShare(found, connection, catalog.isShareable) {
                 // Members who joined meanwhile get the purchase, too.
                 let source =
                     found.kind.isOwnedOnce

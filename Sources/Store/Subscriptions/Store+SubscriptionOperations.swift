@@ -7,7 +7,7 @@ extension Store {
     /// Ends the current period now and renews the subscription, as Xcode's “Force Renewal” does. Auto-renew is on
     /// afterwards.
     /// - Throws: ``StoreError`` `unknown_transaction`; `forbidden` in production; `wrong_state` when the subscription
-    ///   is not active; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
+    ///   is not active, or when its last period was charged ahead and has not begun; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
     public func renewNow(_ original: TransactionID) async throws -> Subscription {
         try await endPeriod(original, renews: true)
     }
@@ -25,6 +25,8 @@ extension Store {
         let subscription = try await found(original)
         guard environment == .sandbox, usesSandboxProcessor else { throw Self.sandboxOnly }
         guard subscription.state == .active else { throw Self.notActive }
+        let now = clock.milliseconds
+        try await database.read { try Self.checkBegun(subscription, at: now, $0) }
         try await payments.setRule(
             DeclineRule(
                 ruleID: Self.ruleID(subscription), accountID: subscription.accountID,
@@ -58,6 +60,15 @@ extension Store {
 
     private static let notActive = StoreError(.wrongState, "The subscription is not active.")
 
+    /// Refuses to end a period that was charged ahead and has not begun.
+    private static func checkBegun(_ subscription: Subscription, at date: Int64, _ connection: Connection) throws {
+        guard let period = try Transactions.find(subscription.transactionID, connection), period.purchaseDate > date
+        else { return }
+        throw StoreError(
+            .wrongState,
+            "The next period is charged already and has not begun. Advance the store's clock to its beginning first.")
+    }
+
     private func endPeriod(_ original: TransactionID, renews: Bool) async throws -> Subscription {
         guard environment == .sandbox else { throw Self.sandboxOnly }
         return try await change(original) { [recorder] subscription, now, policy, connection in
@@ -68,6 +79,7 @@ extension Store {
                 ? subscription.turnAutoRenewOn(at: now, policy: policy) ?? []
                 : subscription.turnAutoRenewOff(at: now)
             guard subscription.state == .active else { return news }
+            try Self.checkBegun(subscription, at: now, connection)
             let end = now / 1000 * 1000
             news += subscription.moveEnd(to: end, at: now, isExtension: false, policy: policy)
             try Transactions.setEnd(
