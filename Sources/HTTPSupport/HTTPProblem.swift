@@ -95,7 +95,7 @@ public struct HTTPProblem: HTTPResponseError {
 
 extension Response {
     /// The same response as the last of its connection: the server reads nothing more from it.
-    func closingConnection() -> Response {
+    public func closingConnection() -> Response {
         var response = self
         response.headers[.connection] = "close"
         let body = self.body

@@ -15,10 +15,11 @@ public enum StoreRouters {
     ///   - ocsp: answers whether the certificates of signed payloads are good.
     ///   - requests: the log of `verifyReceipt` and refused requests.
     ///   - operation: what supervisors and load balancers ask for.
+    ///   - connections: the most connections that the port holds open.
     static func protocolRouter(
         _ store: Store, reviews: Reviews, visits: VisitDesk, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
         patience: StallWatch.Rule = .usual, serverAPI: ServerAPI, ocsp: OCSPController, requests: RequestLog,
-        operation: StoreOperation
+        operation: StoreOperation, connections: Int = ServerLimits.Values().connections
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         operation.addMetrics(to: router, environment: store.environment)
@@ -31,7 +32,7 @@ public enum StoreRouters {
         operation.addGuard(to: router)
         DeviceController(
             store: store, reviews: reviews, visits: visits, signIns: signIns, isBehindProxy: isBehindProxy,
-            metrics: operation.metrics
+            metrics: operation.metrics, connections: connections
         ).addRoutes(to: router)
         VerifyReceiptController(store: store, requests: requests).addRoutes(to: router)
         ContentController(store: store, patience: patience).addRoutes(to: router)

@@ -35,6 +35,8 @@ struct NewsJourneyTests {
             let grants = Grants()
             await Self.subscribe(device, grants)
             let app = Self.launch(device, grants: grants)
+            // The renewal is not for the list of the launch.
+            await app.engine.payments.quiet()
             #expect(try await store.control("PUT", "clock", Self.advance).status == 200)
             let history = await app.told(2)
             #expect(history == ["updated purchased club.monthly", "removed purchased club.monthly"])
@@ -65,6 +67,7 @@ struct NewsJourneyTests {
                 cut.yield()
                 return false
             }
+            await app.engine.payments.quiet()
             await store.stop()
             try await store.start()
             #expect(try await store.control("PUT", "clock", Self.advance).status == 200)

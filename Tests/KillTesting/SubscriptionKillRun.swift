@@ -145,8 +145,17 @@ public final class SubscriptionKillRun: Sendable {
     private func compare(_ device: KillDevice) async throws {
         let rows = try await store.ledger(of: device.email)
         var grants: [String: Int] = [:]
-        for case .granted(let transaction, _) in try AppLog.read(device.log) { grants[transaction, default: 0] += 1 }
         var wrong: [String] = []
+        var over: Set<String> = []
+        for event in try AppLog.read(device.log) {
+            switch event {
+            case .granted(let transaction, _): grants[transaction, default: 0] += 1
+            case .finished(let transaction), .removed(let transaction): over.insert(transaction)
+            case .delivered(let transaction) where over.contains(transaction):
+                wrong.append("\(transaction) came again after it was finished")
+            default: break
+            }
+        }
         for row in rows {
             let count = grants.removeValue(forKey: row.transactionId) ?? 0
             if count != 1 { wrong.append("\(row.transactionId) (\(row.productId)) was granted \(count) times") }

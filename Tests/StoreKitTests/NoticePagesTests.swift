@@ -156,6 +156,44 @@ struct NoticePagesTests {
         #expect(device.store.asked.count { $0 == "unfinished" } == lists)
     }
 
+    @Test func `notices outlast a long outage`() async throws {
+        let device = try await signedIn()
+        device.store.change { $0.lost = ["a"] }
+        let outage = 12
+        for _ in 0..<outage { device.store.failNext("notices", .lostRequest) }
+        let timer = ManualTimer()
+        let engine = device.launch(timer: timer)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = RevocationObserver()
+        queue.add(observer)
+        for _ in 0..<outage { await timer.fire() }
+        await until { !observer.told.all.isEmpty }
+        await engine.stop()
+        #expect(observer.told.all == [["a"]])
+        #expect(timer.delays == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60])
+    }
+
+    @Test func `a check of the notices is not repeated without an observer`() async throws {
+        let device = try await signedIn()
+        device.store.change { $0.lost = ["a"] }
+        device.store.failNext("notices", .lostRequest)
+        let timer = ManualTimer()
+        let before = device.store.asked.count { $0 == "notices" }
+        let engine = device.launch(timer: timer)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = RevocationObserver()
+        queue.add(observer)
+        await until { !timer.delays.isEmpty }
+        queue.remove(observer)
+        await timer.fire()
+        // The next observer begins with the list, and the check follows.
+        queue.add(observer)
+        await until { !observer.told.all.isEmpty }
+        await engine.stop()
+        #expect(observer.told.all == [["a"]])
+        #expect(device.store.asked.count { $0 == "notices" } == before + 2)
+    }
+
     /// The customer's tap survives a request that fails, whichever it is.
     @Test(arguments: ["notices", "products", "promotions"])
     func `a promoted purchase reaches the app although the store was away for a moment`(_ route: String) async throws {

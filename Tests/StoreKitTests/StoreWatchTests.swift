@@ -147,6 +147,75 @@ struct StoreWatchTests {
         withExtendedLifetime(observer) {}
     }
 
+    @Test func `notices are checked again once a store that was away is back`() async throws {
+        let device = try await signedIn()
+        let timer = ManualTimer()
+        let earlier = asked(device, "notices")
+        let engine = launch(device, timer)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = GrantBook().observer()
+        queue.add(observer)
+        await untilPaused(timer)
+        await until { asked(device, "notices") > earlier }
+        device.store.change { $0.isDown = true }
+        await timer.fire()
+        await until { timer.delays.count == 2 }
+        let before = asked(device, "notices")
+        device.store.change { $0.isDown = false }
+        await timer.fire()
+        await until { asked(device, "notices") > before }
+        await engine.stop()
+        withExtendedLifetime(observer) {}
+    }
+
+    @Test func `a store that returns the same marks after seconds is not asked without a pause`() async throws {
+        let device = try await signedIn()
+        let engine = device.launch()
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = GrantBook().observer()
+        queue.add(observer)
+        await engine.payments.quiet()
+        let timer = ManualTimer()
+        // Each answer takes five seconds.
+        let start = ContinuousClock.now
+        let calls = LockedList<Bool>()
+        let watch = StoreWatch(
+            session: try #require(engine.session), timer: timer, backoff: Backoff(jitter: { 1 }),
+            now: { start + Duration.seconds(5 * calls.append(true)) })
+        watch.attach(engine.payments)
+        await watch.follow()
+        await untilPaused(timer)
+        await timer.fire()
+        await until { timer.delays.count == 2 }
+        #expect(timer.delays == [1, 2] && asked(device) == 3)
+        watch.stop()
+        await engine.stop()
+        withExtendedLifetime(observer) {}
+    }
+
+    @Test func `an event that waits when a request begins knows of the request`() async throws {
+        let device = try TestDevice()
+        let gate = DispatchSemaphore(value: 0)
+        let engine = device.launch { action in
+            guard case .update = action else { return true }
+            gate.wait()
+            gate.signal()
+            return true
+        }
+        let running = LockedList<Int>()
+        // Its event waits at the gate, and the next one behind it.
+        SKPaymentQueue(engine: engine).add(payment())
+        engine.payments.happened { machine in
+            running.append(machine.expectedResponses)
+            return []
+        }
+        engine.payments.expectTransaction()
+        gate.signal()
+        await engine.payments.settled()
+        #expect(running.all == [1])
+        await engine.stop()
+    }
+
     @Test func `nothing is asked without an observer, nor without a customer`() async throws {
         let device = try await signedIn()
         let timer = ManualTimer()

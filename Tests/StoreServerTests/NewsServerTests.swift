@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSupport
 import Store
 import StoreWire
 import TestSupport
@@ -47,6 +48,44 @@ import Testing
             #expect(try await server.device(.news(bundleID, since: wrong, wait: 25), token: token).status == 400)
             let nameless = server.addresses.sandbox + "/device/v1/news?wait=0"
             #expect(try await server.send("GET", nameless, token: token).status == 400)
+        }
+    }
+
+    /// Half of the port's connections wait; the next request is answered at once, and its connection is closed.
+    @Test func waitingRequestsLeaveConnectionsForOthers() async throws {
+        try await withServer({ $0.limits = ServerLimits(.init(connections: 5)) }) { server async throws in
+            let token = try await server.signIn().token
+            let bought = try await server.device(.purchases, token: token, body: server.purchase("hats"))
+            let id = try #require(try bought.decoded(PurchaseResponse.self).transaction).transactionID
+            let marks = try await server.device(.news(RunningServer.bundleID, since: nil, wait: 0), token: token)
+                .decoded(NewsMarks.self)
+            let port = server.port(server.addresses.sandbox)
+            let path = StoreRoute.news(RunningServer.bundleID, since: marks, wait: 25).path
+            let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\r\n"
+            let start = ContinuousClock.now
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        try await RawConnection.run {
+                            let connection = try RawConnection(port: port)
+                            connection.write(request)
+                            let answer = connection.read(until: "}").lowercased()
+                            guard answer.contains("connection: close") else { return answer }
+                            return connection.readToEnd() == 0 ? "closed" : "more"
+                        }
+                    }
+                }
+                let first = try await group.next()
+                #expect(first == "closed")
+                #expect(start.duration(to: .now) < .seconds(20))
+                let refund = try await server.control(
+                    "POST", "/control/v1/sandbox/transactions/\(id)/refund", "{}")
+                #expect(refund.status == 200)
+                for try await answer in group {
+                    #expect(answer.hasPrefix("http/1.1 200") && answer.contains("transactions"))
+                }
+            }
+            #expect(start.duration(to: .now) < .seconds(20))
         }
     }
 

@@ -104,6 +104,31 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func anUpgradeIsToldToTheOtherDevicesOfTheAccount(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            try await test.buy("club.weekly", by: account)
+            #expect(try await arrived(test, account).isEmpty)
+            let count = test.store.accountNews.count(of: [account.accountID])
+            let upgrade = try await test.buy("club.monthly", by: account)
+            #expect(test.store.accountNews.count(of: [account.accountID]) != count)
+            #expect(try await arrived(test, account).map(\.transactionID) == [upgrade.transactionID])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aFamilyHearsOfAReversedRefund(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let home = try await Household(test)
+            let gym = try await test.buy("gym.monthly", by: home.anna)
+            _ = try await test.store.refund(gym.transactionID, reason: .other)
+            let sources = try await test.store.newsSources(of: home.ben)
+            let count = test.store.accountNews.count(of: sources)
+            _ = try await test.store.reverseRefund(gym.transactionID)
+            #expect(test.store.accountNews.count(of: sources) != count)
+        }
+    }
+
     @Test func otherProcessesAreToldOnce() {
         let (here, there) = (AccountNews(), AccountNews())
         here.record(["a"])

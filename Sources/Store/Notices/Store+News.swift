@@ -80,7 +80,7 @@ extension Store {
 extension Transaction {
     /// Whether no payment of a device created the transaction: it has no key, or one that the store derived, or it is a
     /// later period of a subscription, which concerns every device of the account.
-    fileprivate var isMadeByStore: Bool {
+    var isMadeByStore: Bool {
         guard let idempotencyKey else { return true }
         return PaymentKey.isDerived(idempotencyKey)
             || kind == .autoRenewableSubscription && transactionID != originalTransactionID

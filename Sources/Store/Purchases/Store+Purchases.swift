@@ -375,8 +375,8 @@ extension Store {
             }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
             if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
-            // The members of the family get it, too.
-            if sale.product.isShareable { tell(account.accountID) }
+            // The members of the family get it, too, or the account's other devices.
+            if sale.product.isShareable || transaction.isMadeByStore { tell(account.accountID) }
             return answer
         } catch is OwnedMeanwhile {
             // Keep the authorization under the key. The next decision determines whether it is used.

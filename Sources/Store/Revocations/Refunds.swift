@@ -262,6 +262,8 @@ extension Store {
             return after
         }
         changed(.transactions)
+        // The members of the family get their shares back.
+        tell(found.accountID)
         schedule.add(found.expiresDate)
         return RefundedPurchase(after, [after], amount: refund?.amount.milliunits ?? 0)
     }

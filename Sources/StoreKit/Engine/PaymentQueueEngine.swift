@@ -80,7 +80,10 @@ final class PaymentQueueEngine: Sendable {
     }
 
     /// Announces a request for a transaction without a payment of this device. ``receive(_:of:)`` must follow.
-    func expectTransaction() { happened { $0.expectTransactions() } }
+    ///
+    /// On return the state machine knows of the request. A finish that waits on `work` is handled while the request
+    /// runs, and the answer may still contain its transaction.
+    func expectTransaction() { state.withLock { $0.machine.expectTransactions() } }
 
     /// Adds a transaction without a payment of this device; nil when the request brought none.
     func receive(_ transaction: TransactionDescription?, of account: AccountID) {

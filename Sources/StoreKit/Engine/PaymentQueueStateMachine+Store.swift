@@ -6,10 +6,7 @@ extension PaymentQueueStateMachine {
     /// A request has started that brings transactions without a payment, such as the redemption of a code.
     /// ``received(_:account:makeKey:)`` follows. Before the response arrives, the store's list may bring the
     /// transactions, and the app may finish them.
-    mutating func expectTransactions() -> [Action] {
-        expectedResponses += 1
-        return []
-    }
+    mutating func expectTransactions() { expectedResponses += 1 }
 
     /// The response of such a request arrived, with or without transactions. The method ignores transactions that are
     /// in the queue, or were finished since the request started.

@@ -20,6 +20,8 @@ final class StoreNotices: Sendable {
         var isStopped = false
         /// The checks that failed since the last one that did not, or since the queue last read the store's list.
         var failures = 0
+        /// The number of the last check. A retry is left out when another check has begun meanwhile.
+        var number = 0
         /// Price increases that the app or the customer postponed, until the next launch.
         var putOff: [PriceIncreaseDescription] = []
         /// The price increases that the customer was asked about in this process.
@@ -62,33 +64,38 @@ final class StoreNotices: Sendable {
     /// Ends the checks. A check that runs takes up no further promotion.
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// The retries of a check that could not reach the store. After them, the notices wait for the next list.
-    static let retries = 8
-
+    /// Checks, and again after a pause until the store is reached. Without an observer, the notices wait for the next
+    /// list.
     private func checkOnce() async {
         let isFirst = state.withLock { state in
             guard !state.isStopped else { return false }
             state.mustRunAgain = state.isRunning
             guard !state.isRunning else { return false }
             state.isRunning = true
+            state.number += 1
             return true
         }
         guard isFirst else { return }
         var isReached = true
         do { try await passOn() } catch { isReached = error != .unreachable }
-        let (attempt, mustRunAgain) = state.withLock { state -> (Int?, Bool) in
+        let (failures, number, mustRunAgain) = state.withLock { state in
             defer { state.mustRunAgain = false }
             state.isRunning = false
             state.failures = isReached ? 0 : state.failures + 1
-            let isOver = isReached || state.isStopped || state.failures > Self.retries
-            return (isOver ? nil : state.failures, isReached && state.mustRunAgain)
+            return (state.failures, state.number, isReached && state.mustRunAgain)
         }
         if mustRunAgain { return await checkOnce() }
-        guard let attempt else { return }
-        timer.after(seconds: backoff.delay(attempt)) { [weak self] in
-            guard let self else { return }
+        guard !isReached else { return }
+        timer.after(seconds: backoff.delay(failures)) { [weak self] in
+            guard let self, self.isDue(after: number) else { return }
             Task { await self.checkOnce() }
         }
+    }
+
+    /// Whether the retry after this check is still wanted.
+    private func isDue(after number: Int) -> Bool {
+        let payments = state.withLock { $0.number == number && !$0.isStopped ? $0.payments : nil }
+        return payments.map { !$0.observers.isEmpty } ?? false
     }
 
     private func passOn() async throws(StoreFailure) {

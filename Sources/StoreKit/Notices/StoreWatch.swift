@@ -13,7 +13,7 @@ final class StoreWatch: Sendable {
     static let wait = 25
     /// The most pages of transactions that follow one answer. The next launch brings the rest.
     static let pages = 20
-    /// Answers that come sooner than this were hardly waited for.
+    /// Other marks that come sooner than this were hardly waited for.
     private static let quickly = Duration.seconds(1)
     /// The quick answers in a row that need no pause, and the longest pause after news, in seconds.
     private static let (quickAnswers, longestPause) = (4, 5.0)
@@ -109,14 +109,15 @@ final class StoreWatch: Sendable {
     private func ask(_ run: Int, _ account: AccountID, isFirst: Bool) async {
         // An observer can vanish without being removed.
         guard observedQueue(run) != nil, session.tokens.current?.account.accountID == account else { return end(run) }
-        let known = state.withLock { $0.marks }
+        let (known, wasAway) = state.withLock { ($0.marks, $0.failures > 0) }
         let start = now()
         do {
             let marks = try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
                 try await session.client.news(session.bundleID, since: known, wait: Self.wait, token: token)
             }
-            let isQuick = start.duration(to: now()) < Self.quickly
-            try await fetch(marks, since: known, run, account, isFirst: isFirst)
+            // A store that is full, busy or stopping returns the same marks long before the time has passed.
+            let isQuick = start.duration(to: now()) < (marks == known ? .seconds(Self.wait / 2) : Self.quickly)
+            try await fetch(marks, since: known, run, account, isFirst: isFirst, wasAway: wasAway)
             answered(marks, since: known, isQuick: isQuick, run, account)
         } catch {
             if error == .unreachable { failed(run, account) } else { end(run) }
@@ -126,14 +127,16 @@ final class StoreWatch: Sendable {
     /// Fetches what the marks stand for. When that fails, the marks are not kept, so that the next request is answered
     /// at once.
     private func fetch(
-        _ marks: NewsMarks, since known: NewsMarks?, _ run: Int, _ account: AccountID, isFirst: Bool
+        _ marks: NewsMarks, since known: NewsMarks?, _ run: Int, _ account: AccountID, isFirst: Bool,
+        wasAway: Bool
     ) async throws(StoreFailure) {
         guard let payments = observedQueue(run) else { return }
         if marks.transactions != NewsMarks.nothing, marks.transactions != known?.transactions {
             try await fetchTransactions(of: account, for: payments)
         }
         // The first request is followed by a check in any case.
-        if !isFirst, marks.notices != known?.notices { payments.checkNotices() }
+        // A check that failed while the store was away may not be repeated for a minute.
+        if !isFirst, wasAway || marks.notices != known?.notices { payments.checkNotices() }
     }
 
     private func fetchTransactions(

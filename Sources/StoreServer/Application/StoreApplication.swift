@@ -421,7 +421,7 @@ public struct StoreApplication: Sendable {
                 store, identity: { [currentAuthority] in currentAuthority.jwsIdentity(for: store.environment) },
                 keys: apiKeys, realTime: now),
             ocsp: OCSPController(responder: currentAuthority.responder, now: now), requests: operatorDesk.requests,
-            operation: operation)
+            operation: operation, connections: configuration.limits.values.connections)
     }
 
     /// Asks for each configured port, so that a port in use is reported before anything has started.

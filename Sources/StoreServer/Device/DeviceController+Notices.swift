@@ -40,10 +40,14 @@ extension DeviceController {
         }
         let wait = query["wait"].flatMap { Int($0) } ?? 0
         let limit = Duration.seconds(min(max(wait, 0), NewsBoard.longestWait))
+        let start = ContinuousClock.now
         let marks = try await context.whileClientStays { [news, since] in
             try await news.marks(of: account, in: app, since: since, waiting: limit)
         }
-        return try .json(marks)
+        let response = try Response.json(marks)
+        // The request was turned away or lost its place. Free its connection until the app asks again.
+        let isCut = since == marks && start.duration(to: .now) < limit
+        return isCut ? response.closingConnection() : response
     }
 
     @Sendable func takePromotion(_ request: Request, _ context: StoreRequestContext) async throws -> Response {

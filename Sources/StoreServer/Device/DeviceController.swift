@@ -26,9 +26,10 @@ struct DeviceController: Sendable {
     /// The requests that wait for news.
     let news: NewsBoard
 
+    /// - Parameter connections: the most connections of the port, of which requests that wait for news take half.
     init(
         store: Store, reviews: Reviews, visits: VisitDesk, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
-        metrics: StoreMetrics? = nil
+        metrics: StoreMetrics? = nil, connections: Int = ServerLimits.Values().connections
     ) {
         self.store = store
         self.reviews = reviews
@@ -36,7 +37,7 @@ struct DeviceController: Sendable {
         self.signIns = signIns
         self.isBehindProxy = isBehindProxy
         self.metrics = metrics
-        news = NewsBoard(store)
+        news = NewsBoard(store, most: connections / 2)
     }
 
     func addRoutes(to router: Router<StoreRequestContext>) {

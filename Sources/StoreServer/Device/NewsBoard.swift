@@ -1,4 +1,3 @@
-import HTTPSupport
 import Store
 import StoreWire
 import Synchronization
@@ -18,7 +17,7 @@ final class NewsBoard: Sendable {
     private let waiting = Mutex(0)
     private let listener: Int
 
-    init(_ store: Store, most: Int = max(16, ServerLimits.mostConnections(sharedBy: 4) / 2)) {
+    init(_ store: Store, most: Int) {
         let polls = LongPolls(mostForKey: Self.mostOfAccount)
         self.store = store
         self.most = most
@@ -37,8 +36,9 @@ final class NewsBoard: Sendable {
         guard let since, time > .zero, takePlace() else { return try await store.newsMarks(of: account, in: bundleID) }
         defer { waiting.withLock { $0 -= 1 } }
         let end = ContinuousClock.now + time
-        let sources = try await store.newsSources(of: account)
         while true {
+            // The family may change meanwhile.
+            let sources = try await store.newsSources(of: account)
             // Count before reading, so that a change in between ends the wait at once.
             let count = store.accountNews.count(of: sources)
             let marks = try await store.newsMarks(of: account, in: bundleID)
