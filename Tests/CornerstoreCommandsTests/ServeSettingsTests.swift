@@ -180,10 +180,12 @@ import Testing
             ] {
                 let configuration = try settings.configuration()
                 #expect(configuration.storeKey == known && !configuration.isShared)
+                #expect(configuration.drainDelay == .zero)
                 #expect(!"\(configuration)".contains(Self.key))
             }
             let shared = try settings(flags: [.database: "postgres://localhost/x"], environment: variable)
             #expect(try shared.configuration().isShared)
+            #expect(try shared.configuration().drainDelay == .seconds(2))
             let differing = try settings(
                 flags: [.storeKey: file], environment: ["CORNERSTORE_STORE_KEY": Self.otherKey])
             let error = #expect(throws: CommandError.self) { try differing.configuration() }

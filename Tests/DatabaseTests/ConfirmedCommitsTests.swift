@@ -64,7 +64,7 @@ import Testing
         }
         for version in [1, 3, 2] as [Int64] { commits.add(nil, version, in: address) }
         let newest = Set(commits.values)
-        #expect(newest == Set((701...1_000).map { SQLValue.integer($0) }) && commits.version == 3)
+        #expect(newest == Set((597...1_000).map { SQLValue.integer($0) }) && commits.version == 3)
     }
 }
 

@@ -288,7 +288,7 @@ private func value(_ connection: Connection) throws -> Int {
         #expect(parameters["password"] == "p@ss")
         #expect(parameters["dbname"] == "d")
         #expect(parameters["connect_timeout"] == "9")
-        #expect(parameters["tcp_user_timeout"] == "15000")
+        #expect(parameters["tcp_user_timeout"] == "5000")
         #expect(parameters["client_encoding"] == "UTF8")
         #expect(address.withoutSecrets("it was p@ss, was it") == "it was ***, was it")
     }
@@ -300,10 +300,14 @@ private func value(_ connection: Connection) throws -> Int {
         }
         let several = try parameters("postgres://a:1,b:2/d")
         #expect(several["target_session_attrs"] == "read-write" && several["connect_timeout"] == "2")
-        let chosen = try parameters("postgres://a:1,b:2/d?target_session_attrs=any&connect_timeout=7")
+        #expect(several["tcp_user_timeout"] == "5000")
+        let chosen = try parameters(
+            "postgres://a:1,b:2/d?target_session_attrs=any&connect_timeout=7&tcp_user_timeout=9000")
         #expect(chosen["target_session_attrs"] == "any" && chosen["connect_timeout"] == "7")
+        #expect(chosen["tcp_user_timeout"] == "9000")
         let one = try parameters("postgres://a:1/d")
         #expect(one["target_session_attrs"] == nil && one["connect_timeout"] == "5")
+        #expect(one["tcp_user_timeout"] == "15000")
     }
 
     @Test(arguments: [

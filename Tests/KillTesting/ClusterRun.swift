@@ -290,8 +290,10 @@ public struct ClusterRun: Sendable {
         for _ in 0..<3 {
             if let transaction = try await customer.buy("gems") {
                 findings.add("\(customer.email) bought \(transaction) although \(property) was \(value) before")
-            } else {
+            } else if ["account_locked", "payment_not_allowed"].contains(customer.refusal.code) {
                 totals.state.withLock { $0.totals.refused += 1 }
+            } else {
+                findings.add("\(customer.email) was refused although \(property) was \(value): \(customer.refusal)")
             }
         }
         try await set(!value)
@@ -305,8 +307,10 @@ public struct ClusterRun: Sendable {
         for _ in 0..<3 {
             if let transaction = try await customer.buy("gems") {
                 findings.add("\(email) bought \(transaction) although the device was signed out before")
-            } else {
+            } else if customer.refusal == .init(status: 401, code: "not_signed_in") {
                 totals.state.withLock { $0.totals.signedOut += 1 }
+            } else {
+                findings.add("\(email) was refused after a sign-out: \(customer.refusal)")
             }
         }
         try await customer.signIn()

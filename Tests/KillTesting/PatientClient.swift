@@ -61,6 +61,13 @@ struct PatientClient: Sendable {
 
 /// A customer with a device at the sandbox.
 struct ClusterCustomer: Sendable {
+    /// The answer to a refused purchase.
+    struct Refusal: Equatable {
+        var status: Int
+        /// The code of the error, or of the purchase's failure.
+        var code: String
+    }
+
     static let password = "banana-banana"
     let email: String
     let device: UUID
@@ -69,6 +76,8 @@ struct ClusterCustomer: Sendable {
     private(set) var token = ""
     /// The transactions whose purchase was answered.
     private(set) var bought: [String] = []
+    /// Why the store refused the last purchase that it refused.
+    private(set) var refusal = Refusal(status: 0, code: "")
     let client: PatientClient
 
     init(_ number: Int, _ client: PatientClient) {
@@ -125,7 +134,11 @@ struct ClusterCustomer: Sendable {
             "quantity": 1, "simulatesAskToBuy": false,
         ]
         let reply = try await client.settle("POST", "/device/v1/purchases", token: token, json: body)
-        guard reply.status == 200, reply.json["state"] as? String == "purchased" else { return nil }
+        guard reply.status == 200, reply.json["state"] as? String == "purchased" else {
+            let failure = reply.json["failure"] as? [String: Any]
+            refusal = Refusal(status: reply.status, code: reply.code ?? (failure?["code"] as? String) ?? "")
+            return nil
+        }
         guard let transaction = (reply.json["transaction"] as? [String: Any])?["transactionId"] as? String else {
             throw KillTestError("a purchase without a transaction: \(reply.text.prefix(300))")
         }

@@ -4,6 +4,7 @@ import Database
 import Foundation
 import StoreReceipts
 import StoreWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -71,7 +72,9 @@ struct TestAPI {
     }
 
     /// The app that a token is good for.
-    func judge(_ authorization: String?) -> BundleID? { api.bundleID(authorizing: authorization) }
+    func judge(_ authorization: String?) async throws -> BundleID? {
+        try await api.bundleID(authorizing: authorization)
+    }
 
     /// The object of an answer.
     func object(_ json: [UInt8]) throws -> [String: Any] {
@@ -139,10 +142,10 @@ struct TestAPI {
                 ["aud": ["appstoreconnect-v1"]],
             ]
             for claims in good {
-                #expect(try api.judge(api.authorization(claims: claims)) == TestStore.bundleID, "\(claims)")
+                #expect(try await api.judge(api.authorization(claims: claims)) == TestStore.bundleID, "\(claims)")
             }
             let small = try api.authorization().replacing("Bearer", with: "bearer")
-            #expect(api.judge(small) == TestStore.bundleID)
+            #expect(try await api.judge(small) == TestStore.bundleID)
         }
     }
 
@@ -156,12 +159,12 @@ struct TestAPI {
                 ["bid": "com.example.other"], ["bid": TestStore.bundleID.rawValue.uppercased()],
             ]
             for claims in refused {
-                #expect(try api.judge(api.authorization(claims: claims)) == nil, "\(claims)")
+                #expect(try await api.judge(api.authorization(claims: claims)) == nil, "\(claims)")
             }
             for header in [["alg": "none"], ["alg": "HS256"], ["kid": "AAAAAAAAAA"], ["crit": "exp"]] {
-                #expect(try api.judge(api.authorization(header: header)) == nil, "\(header)")
+                #expect(try await api.judge(api.authorization(header: header)) == nil, "\(header)")
             }
-            #expect(try api.judge(api.authorization(signer: P256.Signing.PrivateKey())) == nil)
+            #expect(try await api.judge(api.authorization(signer: P256.Signing.PrivateKey())) == nil)
             let good = try api.authorization()
             let token = String(good.dropFirst("Bearer ".count))
             let malformed: [String?] = [
@@ -169,10 +172,35 @@ struct TestAPI {
                 "\(good).AAAA", good.replacing(".", with: ""),
                 "Bearer \(String(repeating: "a", count: 1_000_000))",
             ]
-            for bad in malformed { #expect(api.judge(bad) == nil) }
-            #expect(api.judge(good) == TestStore.bundleID)
+            for bad in malformed { #expect(try await api.judge(bad) == nil) }
+            #expect(try await api.judge(good) == TestStore.bundleID)
             _ = try await api.keys.revoke(api.key.key.keyID, at: 2)
-            #expect(api.judge(good) == nil)
+            #expect(try await api.judge(good) == nil)
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func aProcessThatMayHaveMissedARevocationAsksTheDatabase(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let isFresh = Mutex(true)
+            let here = try await TestAPI(test)
+            // Opened when the key existed, as by another process that heard of it.
+            let there = try await APIKeys.open(test.databases, isFresh: { isFresh.withLock { $0 } })
+            let (keyID, token) = (here.key.key.keyID, try here.authorization())
+            func judge() async throws -> APIKey? {
+                try await there.confirmed { APIToken.key(authorizing: token, there, at: TestAPI.now) }
+            }
+            for value in [true, false] {
+                isFresh.withLock { $0 = value }
+                #expect(try await judge() == here.key.key)
+            }
+            _ = try await here.keys.revoke(keyID, at: 2)
+            #expect(try await judge() == nil)
+            // It keeps the key that it has read, and uses it once it has heard of everything.
+            isFresh.withLock { $0 = true }
+            #expect(try await judge() == here.key.key)
+            try await there.reload()
+            #expect(try await judge() == nil)
         }
     }
 

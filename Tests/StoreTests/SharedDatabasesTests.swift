@@ -74,6 +74,36 @@ import Testing
         }
     }
 
+    /// The process that did it first may have ended before all others had heard of it.
+    @Test func aRepeatedRevocationAndSignOutAreAnnouncedAgain() async throws {
+        try await Backend.postgresql.withServerDatabase { url, prefix in
+            guard let url else { return }
+            let databases = try await StoreDatabases.open(
+                .postgresql(url: url, schemaPrefix: prefix), sharing: facts(), connections: 2, logger: .silent)
+            databases.membership?.hear { _ in }
+            func version() async throws -> Int64 {
+                try await databases.apps.read { connection in
+                    try connection.queryOne("SELECT version FROM \"\(prefix)_processes\".change_versions")?.int64(0)
+                        ?? 0
+                }
+            }
+            let accounts = Accounts(database: databases.sandbox, cost: PasswordCost(rounds: 16))
+            let account = try await accounts.create(
+                NewAccount(email: "ape@example.com", password: "banana", storefront: "USA"), at: 1)
+            let keys = try await APIKeys.open(databases)
+            let keyID = try await keys.make(for: "com.example.app", at: 1).key.keyID
+            let before = try await version()
+            for number in 1...2 as ClosedRange<Int64> {
+                #expect(try await keys.revoke(keyID, at: 2).revokedAt == 2)
+                #expect(try await accounts.signOut(account, deviceID: nil) == 0)
+                #expect(try await version() == before + 2 * number)
+            }
+            #expect(try await refusal { try await keys.revoke("0000000000", at: 3) } == .notFound)
+            #expect(try await version() == before + 4)
+            await databases.close()
+        }
+    }
+
     @Test func aProcessThatIsAloneIsRefused() async throws {
         try await with { location async throws in
             let one = try await StoreDatabases.open(location, sharing: facts(), connections: 1, logger: .silent)

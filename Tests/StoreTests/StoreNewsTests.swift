@@ -46,6 +46,21 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
+    func aSignOutThatAnotherProcessHasMadeCanBeRepeated(_ backend: Backend) async throws {
+        try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
+            let here = Accounts(database: database, cost: Self.cost)
+            let there = Accounts(database: database, cost: Self.cost)
+            let account = try await here.create(
+                NewAccount(email: "ape@example.com", password: "banana", storefront: "USA"), at: 1)
+            let token = try await Self.signIn(here)
+            #expect(try await there.account(token: token) == account)
+            #expect(try await here.signOut(account, deviceID: nil) == 1)
+            #expect(try await there.signOut(account, deviceID: nil) == 0)
+            #expect(try await refusal { try await there.account(token: token) } == .notSignedIn)
+        }
+    }
+
+    @Test(arguments: Backend.available)
     func aProcessThatMayHaveMissedAChangeAsksTheDatabase(_ backend: Backend) async throws {
         try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
             let isFresh = Mutex(true)

@@ -57,9 +57,10 @@ struct PostgreSQLAddress: Sendable {
         ("tcp_user_timeout", "15000"),
     ]
 
-    /// Finds the primary among several servers. A dead one delays a connection by two seconds.
+    /// Finds the primary among several servers. A dead one delays a connection by two seconds, and is given up after
+    /// five seconds without an acknowledgement of what was sent to it, since another one can take its place.
     private static let severalServers: [(keyword: String, value: String)] = [
-        ("target_session_attrs", "read-write"), ("connect_timeout", "2"),
+        ("target_session_attrs", "read-write"), ("connect_timeout", "2"), ("tcp_user_timeout", "5000"),
     ]
 
     /// Removes the passwords from a message of `libpq`.

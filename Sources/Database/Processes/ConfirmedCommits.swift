@@ -11,8 +11,8 @@ struct CommitWitness: Sendable {
 /// among the newest confirmations, of which as many are kept as a process can have connections, since each connection
 /// has one commit under way.
 struct ConfirmedCommits: Sendable {
-    /// The number of connections of three databases.
-    static let most = 300
+    /// The greatest number of connections of three databases: two environments of 200, and 4.
+    static let most = 404
 
     private struct Entry: Sendable {
         var address: PostgreSQLAddress

@@ -125,6 +125,7 @@ public struct Accounts: Sendable {
         let digest = Self.digest(token)
         try await database.write { connection in
             let count = try connection.execute("DELETE FROM device_tokens WHERE token_digest = $1", [digest])
+            // Anyone can send tokens that there are not, and must not thereby keep the processes busy.
             if count > 0 { try connection.announce("accounts", Hexadecimal.encoded(digest)) }
         }
         signedIn.removeValue(for: digest)
@@ -305,13 +306,12 @@ public struct Accounts: Sendable {
             let count = try connection.execute(
                 "DELETE FROM device_tokens WHERE account_id = $1 AND (CAST($2 AS TEXT) IS NULL OR device_id = $2)",
                 [account.accountID.rawValue, deviceID])
-            if count > 0 { try connection.announce("accounts") }
+            // Also when an earlier request did it: its process may have ended before all others had heard of it.
+            try connection.announce("accounts")
             return count
         }
-        if count > 0 {
-            signedIn.removeAll()
-            changed()
-        }
+        signedIn.removeAll()
+        if count > 0 { changed() }
         return count
     }
 

@@ -70,7 +70,7 @@ extension Store {
         guard let token = try? OfferToken(signed.compactJWS) else {
             return "The offer's signature is not a JWS of a promotional offer with ES256."
         }
-        guard let key = key(of: token, app: app), token.isSigned(by: key),
+        guard let key = try await key(of: token, app: app), token.isSigned(by: key),
             token.bundleID.hasSameBytes(as: request.bundleID.rawValue),
             token.productID.hasSameBytes(as: request.productID.rawValue),
             token.offerID.hasSameBytes(as: signed.offerID)
@@ -97,13 +97,18 @@ extension Store {
 
     /// The public half of the key that signed an offer: the key pair of the app's offers, whose issuer the catalog
     /// does not name, or one of the app's keys of the App Store Server API. Nil when the app has no such key.
-    private func key(of token: OfferToken, app: CatalogApp) -> P256.Signing.PublicKey? {
+    /// - Throws: ``DatabaseError``.
+    private func key(of token: OfferToken, app: CatalogApp) async throws -> P256.Signing.PublicKey? {
         if let key = app.subscriptionOfferKey, key.id.hasSameBytes(as: token.keyID) { return key.publicKey }
-        guard let key = apiKeys?[token.keyID], key.revokedAt == nil,
-            key.bundleID.rawValue.hasSameBytes(as: app.bundleID.rawValue),
-            key.issuerID.hasSameBytes(as: token.issuerID)
-        else { return nil }
-        return key.publicKey
+        guard let apiKeys else { return nil }
+        let found = try await apiKeys.confirmed {
+            guard let key = apiKeys[token.keyID], key.revokedAt == nil,
+                key.bundleID.rawValue.hasSameBytes(as: app.bundleID.rawValue),
+                key.issuerID.hasSameBytes(as: token.issuerID)
+            else { return nil }
+            return key
+        }
+        return found?.publicKey
     }
 
     /// The account that has a transaction in an app, by its identifier or that of the app transaction; nil for none.

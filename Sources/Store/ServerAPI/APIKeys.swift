@@ -41,17 +41,31 @@ public final class APIKeys: Sendable {
 
     private let database: Database
     private let keys: KeptValue<[String: APIKey]>
+    /// Whether ``keys`` has followed the changes of other processes.
+    private let isFresh: @Sendable () -> Bool
 
-    private init(database: Database, keys: [String: APIKey]) {
+    private init(database: Database, keys: [String: APIKey], isFresh: @escaping @Sendable () -> Bool) {
         self.database = database
         self.keys = KeptValue(keys)
+        self.isFresh = isFresh
     }
 
     /// Reads the keys from the database.
     /// - Throws: ``DatabaseError``.
     public static func open(_ databases: StoreDatabases) async throws -> APIKeys {
+        let membership = databases.membership
+        return try await open(databases, isFresh: { membership?.isFresh ?? true })
+    }
+
+    /// Reads the keys from the database.
+    /// - Parameter isFresh: whether this process has heard of all keys that other processes revoked until a second ago.
+    ///   While it has not, each request reads its key from the database.
+    /// - Throws: ``DatabaseError``.
+    static func open(
+        _ databases: StoreDatabases, isFresh: @escaping @Sendable () -> Bool
+    ) async throws -> APIKeys {
         let database = databases.apps
-        return APIKeys(database: database, keys: try await database.read { try load($0) })
+        return APIKeys(database: database, keys: try await database.read { try load($0) }, isFresh: isFresh)
     }
 
     /// Reads the keys again, with the changes of other processes.
@@ -63,6 +77,24 @@ public final class APIKeys: Sendable {
     /// The key with an identifier, revoked or not; nil when there is none.
     public subscript(keyID: String) -> APIKey? {
         keys.read { $0[keyID] }.flatMap { $0.keyID.hasSameBytes(as: keyID) ? $0 : nil }
+    }
+
+    /// Finds a good key among those that this process keeps. While another process may have revoked it since, the
+    /// database is asked, too.
+    /// - Parameter find: returns the key of a request that would be accepted, so that others ask nothing.
+    /// - Returns: the key; nil when `find` has none, or the key is revoked.
+    /// - Throws: ``DatabaseError``.
+    func confirmed(_ find: () -> APIKey?) async throws -> APIKey? {
+        // Before the key is found, since the process may hear of the revocation in between.
+        let isCertain = isFresh()
+        guard let key = find() else { return nil }
+        guard !isCertain else { return key }
+        let keyID = key.keyID
+        let isGood = try await database.read { connection in
+            try connection.queryOne("SELECT key_id FROM api_keys WHERE key_id = $1 AND revoked_at IS NULL", [keyID])
+                != nil
+        }
+        return isGood ? key : nil
     }
 
     /// All keys, in the order in which they were created.
@@ -108,11 +140,13 @@ public final class APIKeys: Sendable {
     /// - Throws: ``StoreError`` `not_found`; ``DatabaseError``.
     public func revoke(_ keyID: String, at date: Int64) async throws -> APIKey {
         let found = try await database.write { connection in
-            let count = try connection.execute(
+            try connection.execute(
                 "UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL", [keyID, date])
-            if count > 0 { try connection.announce("keys") }
-            return try connection.queryOne("SELECT \(Self.columns) FROM api_keys WHERE key_id = $1", [keyID])
+            let key = try connection.queryOne("SELECT \(Self.columns) FROM api_keys WHERE key_id = $1", [keyID])
                 .map { try APIKey($0) }
+            // Also when an earlier request did it: its process may have ended before all others had heard of it.
+            if key != nil { try connection.announce("keys") }
+            return key
         }
         guard let key = found else { throw StoreError(.notFound, "There is no API key with this identifier.") }
         keys.change { $0[key.keyID] = key }

@@ -16,12 +16,12 @@ enum APIToken {
     private static let audience = "appstoreconnect-v1"
     private static let scheme = "bearer "
 
-    /// Returns the app that a token may ask about; nil when the token is not good. Apple says no reason, and neither
-    /// does the store.
+    /// Returns the key with which a token is signed, whose app it may ask about; nil when the token is not good. Apple
+    /// says no reason, and neither does the store.
     /// - Parameters:
     ///   - header: the value of `Authorization`.
     ///   - now: the machine's time, in seconds since 1970. Tokens do not follow the store's clock.
-    static func bundleID(authorizing header: String?, _ keys: APIKeys, at now: Double) -> BundleID? {
+    static func key(authorizing header: String?, _ keys: APIKeys, at now: Double) -> APIKey? {
         guard let header, header.utf8.count <= longest, let token = bearer(header) else { return nil }
         let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let head = members(parts[0]), let claims = members(parts[1]),
@@ -36,7 +36,7 @@ enum APIToken {
             let bundleID = try? claims.string("bid"), bundleID.hasSameBytes(as: key.bundleID.rawValue),
             isCurrent(claims, at: now)
         else { return nil }
-        return key.bundleID
+        return key
     }
 
     /// The token after the scheme, whose case does not matter (RFC 9110, section 11.1).

@@ -35,8 +35,11 @@ public struct ServerAPI: Sendable {
 
     /// Returns the app that a request may ask about; nil when its token is not good.
     /// - Parameter authorization: the value of the header `Authorization`.
-    public func bundleID(authorizing authorization: String?) -> BundleID? {
-        APIToken.bundleID(authorizing: authorization, keys, at: realTime().timeIntervalSince1970)
+    /// - Throws: ``DatabaseError`` when the database must be asked and does not answer.
+    public func bundleID(authorizing authorization: String?) async throws -> BundleID? {
+        try await keys.confirmed {
+            APIToken.key(authorizing: authorization, keys, at: realTime().timeIntervalSince1970)
+        }?.bundleID
     }
 
     /// The failure that the operator ordered for this request; nil for none.

@@ -40,6 +40,8 @@ final class StoreHealth: Sendable {
         var look: Task<Finding, Never>?
         /// When that look ended; nil while it is under way.
         var lookedAt: ContinuousClock.Instant?
+        /// The question to the databases that has no answer yet.
+        var question: Task<Finding, Never>?
     }
 
     /// How long a finding about the databases is used. Anyone can ask for readiness, without a token, and must not
@@ -47,6 +49,7 @@ final class StoreHealth: Sendable {
     static let freshness = Duration.milliseconds(500)
 
     private let state = Mutex(State())
+    private let patience: Duration
     private let check: @Sendable () async throws -> Void
     private let process: (@Sendable () -> ProcessState)?
     private let hasStandby: (@Sendable () async throws -> Bool)?
@@ -57,14 +60,17 @@ final class StoreHealth: Sendable {
     ///   - check: throws when a database does not answer.
     ///   - process: this process among the others of the store; nil for a store of one process.
     ///   - hasStandby: whether a synchronous standby runs; nil when none is required.
+    ///   - patience: how long a look waits for the databases. PostgreSQL may answer much later, or, on a dead
+    ///     connection, not at all.
     init(
         check: @escaping @Sendable () async throws -> Void, process: (@Sendable () -> ProcessState)?,
-        hasStandby: (@Sendable () async throws -> Bool)?,
+        hasStandby: (@Sendable () async throws -> Bool)?, patience: Duration = .seconds(5),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, logger: Logger
     ) {
         self.check = check
         self.process = process
         self.hasStandby = hasStandby
+        self.patience = patience
         self.now = now
         self.logger = logger
     }
@@ -91,8 +97,11 @@ final class StoreHealth: Sendable {
     /// From now on the server is not ready: it is about to stop.
     func stop() { state.withLock { $0.isStopping = true } }
 
+    private var isStopping: Bool { state.withLock { $0.isStopping } }
+
     private func look() async -> Finding {
-        if state.withLock({ $0.isStopping }) { return Finding(problem: .stopping, reason: "the server stops") }
+        let stopping = Finding(problem: .stopping, reason: "the server stops")
+        if isStopping { return stopping }
         if let found = process?() {
             if let name = found.membership.problem {
                 return Finding(
@@ -113,22 +122,46 @@ final class StoreHealth: Sendable {
                     reason: "a catalog file describes the app \(app), which the store manages")
             }
         }
-        return await lookAtDatabases()
+        let found = await lookAtDatabases()
+        // The stop may have begun meanwhile.
+        return isStopping ? stopping : found
     }
 
     /// Asks the databases, unless that was done a moment ago or is under way.
     private func lookAtDatabases() async -> Finding {
         let look = state.withLock { state -> Task<Finding, Never> in
             if let look = state.look, state.lookedAt.map({ now() - $0 < Self.freshness }) ?? true { return look }
+            // What does not answer is not asked again.
+            let question: Task<Finding, Never> = state.question ?? Task { await self.ask() }
             let new = Task {
-                let finding = await self.askDatabases()
+                let finding = await self.answer(to: question)
                 self.state.withLock { $0.lookedAt = self.now() }
                 return finding
             }
-            (state.look, state.lookedAt) = (new, nil)
+            (state.question, state.look, state.lookedAt) = (question, new, nil)
             return new
         }
         return await look.value
+    }
+
+    private func ask() async -> Finding {
+        let finding = await askDatabases()
+        state.withLock { $0.question = nil }
+        return finding
+    }
+
+    /// The answer to a question, or that there is none in time.
+    private func answer(to question: Task<Finding, Never>) async -> Finding {
+        let silence = Finding(problem: .database, reason: "no answer within \(patience)")
+        let (findings, tell) = AsyncStream.makeStream(of: Finding.self)
+        Task { tell.yield(await question.value) }
+        let timer = Task { [patience] in
+            try? await Task.sleep(for: patience)
+            tell.yield(silence)
+        }
+        defer { timer.cancel() }
+        for await finding in findings { return finding }
+        return silence
     }
 
     private func askDatabases() async -> Finding {

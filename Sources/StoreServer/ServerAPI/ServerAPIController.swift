@@ -152,10 +152,10 @@ struct ServerAPIController: Sendable {
         _ request: Request, _ context: StoreRequestContext, _ rateClass: RateClass? = nil,
         empty: HTTPResponse.Status = .ok, _ body: (BundleID) async throws -> [UInt8]?
     ) async throws -> Response {
-        guard let bundleID = api.bundleID(authorizing: request.headers[.authorization]) else {
-            return refuseToken(request, context)
-        }
         do {
+            guard let bundleID = try await api.bundleID(authorizing: request.headers[.authorization]) else {
+                return refuseToken(request, context)
+            }
             if let failure = try await api.orderedFailure() { return refuse(request, context, failure) }
             if let date = try await api.retryDate(counting: rateClass, of: bundleID) {
                 return refuse(request, context, .rateLimitExceeded, retryAt: date)
@@ -168,17 +168,19 @@ struct ServerAPIController: Sendable {
             guard problem.status == .contentTooLarge else { throw problem }
             return refuse(request, context, .badRequest)
         } catch {
-            context.logger.error("request failed", metadata: ["error": .string(String(describing: error))])
-            let known = error as? StoreError ?? StoreError(databaseError: error)
-            return refuse(request, context, known?.code == .unavailable ? .retryable : .unknown)
+            return refuse(request, context, after: error)
         }
     }
 
     /// Answers a request to an address that the API does not have: 404 without a body. Apple documents no error object
     /// for it.
-    func answerUnknownPath(_ request: Request, _ context: StoreRequestContext) -> Response {
-        guard api.bundleID(authorizing: request.headers[.authorization]) != nil else {
-            return refuseToken(request, context)
+    func answerUnknownPath(_ request: Request, _ context: StoreRequestContext) async -> Response {
+        do {
+            guard try await api.bundleID(authorizing: request.headers[.authorization]) != nil else {
+                return refuseToken(request, context)
+            }
+        } catch {
+            return refuse(request, context, after: error)
         }
         record(.notFound, "not_found", "There is nothing at this address.", request, context)
         return Response(status: .notFound)
@@ -189,6 +191,13 @@ struct ServerAPIController: Sendable {
         return Response(
             status: .unauthorized, headers: [.contentType: "text/plain", .wwwAuthenticate: "Bearer"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: "Unauthenticated")))
+    }
+
+    /// Answers a request that failed for a reason of the store's own.
+    private func refuse(_ request: Request, _ context: StoreRequestContext, after error: any Error) -> Response {
+        context.logger.error("request failed", metadata: ["error": .string(String(describing: error))])
+        let known = error as? StoreError ?? StoreError(databaseError: error)
+        return refuse(request, context, known?.code == .unavailable ? .retryable : .unknown)
     }
 
     /// - Parameter retryAt: when the app may try again after 429, in milliseconds since 1970; nil for soon.

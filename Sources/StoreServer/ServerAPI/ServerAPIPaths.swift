@@ -14,7 +14,7 @@ struct ServerAPIPaths: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound && Self.contain(request.uri.path) {
-            return controller.answerUnknownPath(request, context)
+            return await controller.answerUnknownPath(request, context)
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import ServiceLifecycle
 import TestSupport
 import Testing
 import UnixSignals
@@ -30,5 +31,39 @@ import UnixSignals
                 #expect(bought.status == 200, "\(bought.text)")
             }
         }
+    }
+
+    @Test func aSecondSignalEndsTheWait() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            try await RunningServer.with(
+                directory.url, signals: [.sigwinch], { $0.drainDelay = .seconds(600) }
+            ) { server async throws in
+                let path = server.addresses.sandbox + "/ready"
+                kill(getpid(), SIGWINCH)
+                let end = ContinuousClock.now + .seconds(30)
+                var ready = try await server.send("GET", path)
+                while ready.status == 200, ContinuousClock.now < end { ready = try await server.send("GET", path) }
+                #expect(ready.status == 503, "\(ready.text)")
+                kill(getpid(), SIGWINCH)
+                var isOpen = true
+                while isOpen, ContinuousClock.now < end { isOpen = (try? await server.send("GET", path)) != nil }
+                #expect(!isOpen)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func onlyAProcessThatCanAnswerWaits(_ isLost: Bool) async throws {
+        var isCurrent: (@Sendable () -> Bool)?
+        if isLost { isCurrent = { false } }
+        let health = StoreHealth(check: {}, process: nil, hasStandby: nil, logger: .quiet)
+        #expect(await health.problem() == nil)
+        let delay = isLost ? Duration.seconds(600) : .zero
+        let group = ServiceGroup(
+            services: [ReadinessEnd(health: health, delay: delay, isCurrent: isCurrent, signals: [])],
+            logger: .quiet)
+        await group.triggerGracefulShutdown()
+        try await group.run()
+        #expect(await health.problem() == .stopping)
     }
 }

@@ -110,6 +110,37 @@ struct SharedStoreTests {
         }
     }
 
+    @Test func aProcessThatCannotHearRefusesARevokedKey() async throws {
+        try await SeveralProcessesTests.withPlace { place async throws in
+            var parts = try #require(place.databaseURL.flatMap { URLComponents(string: $0) })
+            let relay = try Relay(to: UInt16(parts.port ?? 5432))
+            defer { relay.close() }
+            parts.port = Int(relay.port)
+            let relayed = try #require(parts.string)
+            relay.mark(onSending: "LISTEN ")
+            try await place.serve("first", { $0.databaseURL = relayed }) { first async throws in
+                try await place.serve("second") { second async throws in
+                    let path = "/inApps/v1/transactions/7"
+                    let app = try await AppServer(second, MachineClock())
+                    // On a busy machine the first process may hear of the key a little later.
+                    let isKnown = try await Self.holds { try await app.at(first).ask(path).status == 404 }
+                    #expect(isKnown)
+                    #expect(relay.silenceMarked() == 2)
+                    // Its answer waits until the first process may not use any more what it keeps.
+                    let revoked = try await second.control(
+                        "DELETE", "/control/v1/api-keys/\(app.key.key.keyID)")
+                    #expect(revoked.status == 200, "\(revoked.text)")
+                    for path in [path, "/inApps/none"] {
+                        let refused = try await app.at(first).ask(path)
+                        // 500, 503: the machine was so busy that the process has lost its number meanwhile.
+                        #expect([401, 500, 503].contains(refused.status), "\(refused.status) \(refused.text)")
+                    }
+                    #expect(try await app.ask(path).status == 401)
+                }
+            }
+        }
+    }
+
     // MARK: What one process has
 
     @Test func theFeedsAreAtTheProcessThatBuildsThem() async throws {

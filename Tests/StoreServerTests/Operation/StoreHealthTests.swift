@@ -139,6 +139,63 @@ struct StoreHealthTests {
         #expect(await scene.health(requiresStandby: true).problem() == nil)
     }
 
+    /// A question to the databases that has no answer until the test gives one.
+    private final class Silence: Sendable {
+        private let answers = AsyncStream.makeStream(of: Void.self)
+        private let questions = AsyncStream.makeStream(of: Void.self)
+        private let count = Mutex(0)
+        /// How often the databases were asked.
+        var asked: Int { count.withLock { $0 } }
+
+        func ask() async {
+            count.withLock { $0 += 1 }
+            questions.continuation.yield()
+            for await _ in answers.stream { return }
+        }
+
+        func waitUntilAsked() async {
+            for await _ in questions.stream { return }
+        }
+
+        func answer() { answers.continuation.yield() }
+    }
+
+    @Test func aDatabaseThatDoesNotAnswerHoldsNobodyAndIsAskedOnce() async {
+        let silence = Silence()
+        let now = Mutex(ContinuousClock.now)
+        let health = StoreHealth(
+            check: { await silence.ask() }, process: nil, hasStandby: nil, patience: .milliseconds(1),
+            now: { now.withLock { $0 } }, logger: .quiet)
+        for _ in 0..<3 {
+            #expect(await health.problem() == .database)
+            now.withLock { $0 += StoreHealth.freshness }
+        }
+        await silence.waitUntilAsked()
+        #expect(silence.asked == 1)
+        silence.answer()
+        let end = ContinuousClock.now + .seconds(20)
+        var problem: StoreHealth.Problem? = .database
+        while problem != nil, ContinuousClock.now < end {
+            // The earlier question has its answer, so this one is new, and has an answer, too.
+            silence.answer()
+            problem = await health.problem()
+            now.withLock { $0 += StoreHealth.freshness }
+        }
+        #expect(problem == nil)
+    }
+
+    @Test func aLookThatBeganBeforeTheStopDoesNotSayReady() async {
+        let silence = Silence()
+        let health = StoreHealth(
+            check: { await silence.ask() }, process: nil, hasStandby: nil, patience: .seconds(600), logger: .quiet)
+        async let problem = health.problem()
+        await silence.waitUntilAsked()
+        health.stop()
+        silence.answer()
+        let found = await problem
+        #expect(found == .stopping)
+    }
+
     @Test func aServerThatStopsSaysSoFirst() async {
         let scene = Scene()
         let health = scene.health()
