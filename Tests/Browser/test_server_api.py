@@ -855,8 +855,8 @@ def test_who_comes_back_gets_an_offer(api):
     for customer, product in ((anna, PREMIUM), (ben, AUDIO)):
         api.buy(customer, product)
         api.report("subscription", "cancel", customer.name)
-    api.advance("2mo")
-    nonce, now = uuid.uuid4(), api.report("clock", "show")["milliseconds"]
+    api.advance(months=2)
+    nonce, now = uuid.uuid4(), api.now
     secret = "\n".join(textwrap.wrap(re.search(r"privateKey: (\S+)", CATALOG.read_text(encoding="utf-8"))[1], 64))
     signer = PromotionalOfferSignatureCreator(
         f"-----BEGIN PRIVATE KEY-----\n{secret}\n-----END PRIVATE KEY-----\n".encode(), "OFFERKEY01", APP)
@@ -899,7 +899,7 @@ def test_why_a_subscription_expired(store, key, tmp_path):
     audio, shelf = api.buy(customer, AUDIO), customer.purchase(SHELF, "shelf.monthly")["transactionId"]
     api.report("price-increase", "add", AUDIO, "9.99", "--account", customer.name)
     store.run("product", "remove", "shelf.monthly")
-    api.advance("32d")
+    api.advance(days=32)
     (item,) = api.statuses(audio)
     assert item.renewal.expirationIntent == ExpirationIntent.CUSTOMER_DID_NOT_CONSENT_TO_PRICE_INCREASE
     client = api.connect(make_key(store, SHELF), app=SHELF)
