@@ -479,6 +479,24 @@ def test_signatures_hold_with_online_checks(api):
         verifier.verify_and_decode_renewal_info(signed)
 
 
+def test_the_stores_clock_moves_what_is_signed_and_nothing_else():
+    """Payloads have the store's time. Tokens and the responder's answers follow this machine's."""
+    with stores.running(more=[CATALOG]) as store:
+        key = make_key(store)
+        api = AppServer(store, key, "sandbox")
+        for instant in ("2010-06-01T00:00:00Z", "2090-06-01T00:00:00Z"):
+            api.control("clock", "PUT", {"set": instant})
+            began = api.now
+            coins = api.buy(api.customer(), COINS)
+            assert began <= api.info(coins).signedDate <= api.now
+            # Another verifier would have kept the chain that it has checked.
+            api.make_verifier(online=True).verify_and_decode_signed_transaction(api.transactions[-1])
+            now = api.now // 1_000
+            answer = api.ask(
+                f"/inApps/v1/transactions/{coins}", "Bearer " + token(key, claims={"iat": now, "exp": now + 300}))
+            assert answer.status == 401
+
+
 def test_the_same_customer_is_found_by_the_app_transaction(api):
     customer = api.customer()
     coins, reading = api.buy(customer, COINS), api.buy(customer, MONTHLY)
