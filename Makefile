@@ -42,9 +42,8 @@ WITH_BROWSER = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scri
 # Two run at once, each with a store and a browser of its own, and each takes whole files.
 BROWSER_TESTS = $(WITH_BROWSER) $(WITH_DATABASE) python3 -m pytest Tests/Browser --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# The server API and the notifications are then tested with PostgreSQL as well. `make test` leaves that out for its time:
-# the tests in Swift ask both databases.
-test-browser: WITH_DATABASE = scripts/with-postgresql
+# The server API and the notifications are then tested with PostgreSQL as well.
+test test-browser: WITH_DATABASE = scripts/with-postgresql
 # No test kills PostgreSQL, so the server need not wait for the disk.
 test test-browser: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off -c full_page_writes=off
 

@@ -236,27 +236,27 @@ def test_the_notifications_of_a_year_hold_with_online_checks(api, receiver):
     """The year of test_server_api.py, as it is told. The library asks the responder, at this machine's time."""
     api.store.report("app", "grace", APP, "--days", "16")
     customer, rule, known = api.customer(), uuid.uuid4().hex, len(receiver.received)
-    began = api.report("clock", "show")["milliseconds"]
+    began = api.now
     first = api.buy(customer, MONTHLY)
-    api.advance("1mo")
+    api.advance(months=1)
     api.report("payment-rule", "add", rule, "--account", customer.name)
-    for span in ("12d", "20d"):
-        api.advance(span)
+    for days in (12, 20):
+        api.advance(days=days)
     api.report("payment-rule", "remove", rule)
     api.report("subscription", "recover", customer.name)
     api.report("subscription", "change", customer.name, "--to", PREMIUM)
-    api.advance("3mo3d")
+    api.advance(months=3, days=3)
     api.report("subscription", "change", customer.name, "--to", MONTHLY)
-    api.advance("1mo")
+    api.advance(months=1)
     (item,) = api.statuses(first)
     api.report("transaction", "refund", item.transaction.transactionId, "--reason", "app", "--prorated")
     api.buy(customer, MONTHLY)
-    api.advance("2mo3d")
+    api.advance(months=2, days=3)
     api.report("subscription", "cancel", customer.name)
-    api.advance("2mo")
+    api.advance(months=2)
     api.buy(customer, PREMIUM)
-    api.advance("2mo")
-    assert api.report("clock", "show")["milliseconds"] - began > 365 * DAY
+    api.advance(months=2)
+    assert api.now - began > 365 * DAY
     periods, verifier, notes = set(api.ids(first)), api.make_verifier(online=True), {}
 
     def verify(signed):

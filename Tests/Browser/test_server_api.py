@@ -419,13 +419,15 @@ def test_a_token_of_a_megabyte_is_refused(api):
 
 
 def test_many_bad_requests_take_no_memory(store, key):
-    """Some 48 MiB of bodies are refused."""
+    """Some 66 MiB of bodies are refused."""
     if store.database != "sqlite":
         pytest.skip("what is refused here reaches no database")
     api, good, filler = AppServer(store, key, "sandbox"), "Bearer " + token(key), {"filler": "x" * 64_000}
     bad = [
         ("Bearer " + "a" * 12_000, "GET", "/inApps/v1/transactions/1", None),
         (good, "GET", "/inApps/v2/history/1?" + "productId=a&" * 1_000, None), (good, "POST", NOTIFICATIONS, filler),
+        # More than a body may have.
+        (good, "POST", NOTIFICATIONS, {"filler": "x" * 70_000}),
         (good, "PUT", "/inApps/v1/transactions/1/appAccountToken", filler),
         (good, "POST", NOTIFICATIONS, [["x"] * 12_000])]
 
@@ -475,6 +477,24 @@ def test_signatures_hold_with_online_checks(api):
         verifier.verify_and_decode_signed_transaction(signed)
     for signed in api.renewals:
         verifier.verify_and_decode_renewal_info(signed)
+
+
+def test_the_stores_clock_moves_what_is_signed_and_nothing_else():
+    """Payloads have the store's time. Tokens and the responder's answers follow this machine's."""
+    with stores.running(more=[CATALOG]) as store:
+        key = make_key(store)
+        api = AppServer(store, key, "sandbox")
+        for instant in ("2010-06-01T00:00:00Z", "2090-06-01T00:00:00Z"):
+            api.control("clock", "PUT", {"set": instant})
+            began = api.now
+            coins = api.buy(api.customer(), COINS)
+            assert began <= api.info(coins).signedDate <= api.now
+            # Another verifier would have kept the chain that it has checked.
+            api.make_verifier(online=True).verify_and_decode_signed_transaction(api.transactions[-1])
+            now = api.now // 1_000
+            answer = api.ask(
+                f"/inApps/v1/transactions/{coins}", "Bearer " + token(key, claims={"iat": now, "exp": now + 300}))
+            assert answer.status == 401
 
 
 def test_the_same_customer_is_found_by_the_app_transaction(api):
@@ -855,8 +875,8 @@ def test_who_comes_back_gets_an_offer(api):
     for customer, product in ((anna, PREMIUM), (ben, AUDIO)):
         api.buy(customer, product)
         api.report("subscription", "cancel", customer.name)
-    api.advance("2mo")
-    nonce, now = uuid.uuid4(), api.report("clock", "show")["milliseconds"]
+    api.advance(months=2)
+    nonce, now = uuid.uuid4(), api.now
     secret = "\n".join(textwrap.wrap(re.search(r"privateKey: (\S+)", CATALOG.read_text(encoding="utf-8"))[1], 64))
     signer = PromotionalOfferSignatureCreator(
         f"-----BEGIN PRIVATE KEY-----\n{secret}\n-----END PRIVATE KEY-----\n".encode(), "OFFERKEY01", APP)
@@ -899,7 +919,7 @@ def test_why_a_subscription_expired(store, key, tmp_path):
     audio, shelf = api.buy(customer, AUDIO), customer.purchase(SHELF, "shelf.monthly")["transactionId"]
     api.report("price-increase", "add", AUDIO, "9.99", "--account", customer.name)
     store.run("product", "remove", "shelf.monthly")
-    api.advance("32d")
+    api.advance(days=32)
     (item,) = api.statuses(audio)
     assert item.renewal.expirationIntent == ExpirationIntent.CUSTOMER_DID_NOT_CONSENT_TO_PRICE_INCREASE
     client = api.connect(make_key(store, SHELF), app=SHELF)

@@ -50,6 +50,18 @@ struct StoreAPIJourneyTests {
         return try await merchant.send(.redemptions, as: token, [UInt8](try JSONEncoder().encode(request)))
     }
 
+    /// A transaction as the store signs it now, and the account token in it.
+    private func signed(_ id: String, _ merchant: JourneyMerchant) async throws -> (text: String, token: String?) {
+        func object(_ json: [UInt8]) throws -> [String: Any] {
+            try #require(try JSONSerialization.jsonObject(with: Data(json)) as? [String: Any])
+        }
+        let api = try #require(merchant.application.merchant.storeAPI)
+        let answer = try object(try await api.send(.transaction(id), for: JourneyStore.bundleID, in: .sandbox))
+        let text = try #require(answer["signedTransactionInfo"] as? String)
+        let payload = try object(try SignedPayload.parse(Array(text.utf8)).payload)
+        return (text, payload["appAccountToken"] as? String)
+    }
+
     /// The results of the requests about a purchase, once none waits for its first attempt.
     private func results(_ merchant: JourneyMerchant, of id: String) async throws -> [String?] {
         let domain = merchant.application.merchant
@@ -93,6 +105,60 @@ struct StoreAPIJourneyTests {
             let question = try await merchant.notification("CONSUMPTION_REQUEST", of: purchase)
             #expect(try await merchant.send(.notifications, question).status == 200)
             #expect(try await results(merchant, of: id) == ["accepted"])
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `the store asks about a refund, and has the merchant's answer`(_ backend: Backend) async throws {
+        try await with(backend) { store, merchant, _, app in
+            let receiver = ControlAPI.NotificationReceiverChange(
+                url: merchant.address + MerchantRoute.notifications.path)
+            let set = try await store.control(
+                "PUT", "notification-urls/\(JourneyStore.bundleID.rawValue)",
+                String(decoding: try JSONEncoder().encode(receiver), as: UTF8.self))
+            #expect(set.status == 200, "\(set.text)")
+            app.queue.add(payment("credits5"))
+            _ = await app.told(2)
+            let id = try #require(app.latest?.transactionIdentifier)
+            let ann = try await merchant.token("ann")
+            #expect(try await redeem(id, merchant, as: ann).status == 200)
+            _ = try await merchant.application.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            let spend = [UInt8](try JSONEncoder().encode(SpendRequest(key: "k", currency: "credits", amount: 2)))
+            #expect(try await merchant.send(.spends, as: ann, spend).status == 200)
+
+            var request = try await store.control("POST", "refund-requests", #"{"transactionId":"\#(id)"}"#)
+                .successful().decoded(ControlAPI.RefundRequest.self)
+            while request.consumption == nil {
+                try Task.checkCancellation()
+                try await merchant.application.merchant.sendStoreCalls(to: .sandbox)
+                request = try await store.control("GET", "refund-requests/\(request.requestId)")
+                    .successful().decoded(ControlAPI.RefundRequest.self)
+            }
+            let expected = ControlAPI.CatalogValue.object([
+                "customerConsented": .bool(true), "sampleContentProvided": .bool(false),
+                "deliveryStatus": .string("DELIVERED"), "consumptionPercentage": .number(40_000),
+                "refundPreference": .string("GRANT_PRORATED"),
+            ])
+            #expect(request.consumptionVersion == 2 && request.consumption == expected)
+            #expect(try await results(merchant, of: id) == ["accepted"])
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `a guest's purchase names the user who signs in`(_ backend: Backend) async throws {
+        try await with(backend) { _, merchant, _, app in
+            app.queue.add(payment("credits5"))
+            _ = await app.told(2)
+            let id = try #require(app.latest?.transactionIdentifier)
+            let bought = try await signed(id, merchant)
+            #expect(bought.token == nil)
+            let request = RedemptionRequest(signedTransaction: bought.text)
+            let redeemed = try await merchant.send(
+                .redemptions, as: try await merchant.token("ann"), [UInt8](try JSONEncoder().encode(request)))
+            #expect(redeemed.status == 200, "\(redeemed.text)")
+            #expect(try await results(merchant, of: id) == ["accepted"])
+            let token = try await merchant.application.merchant.describe("ann").accountToken
+            #expect(try await signed(id, merchant).token == token)
         }
     }
 

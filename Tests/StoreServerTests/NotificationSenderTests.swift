@@ -152,9 +152,13 @@ private struct Received {
     @Test func anEndlessAnswerIsCutOff() async throws {
         let receiver = try Receiver(.endless(head: "HTTP/1.1 200 OK\r\n\r\n"))
         #expect(try await send(to: receiver.origin) == .success)
-        let field = "X-Long: " + String(repeating: "a", count: 1_000) + "\r\n"
-        let long = try Receiver(.text("HTTP/1.1 200 OK\r\n" + String(repeating: field, count: 100) + "\r\n"))
+        let line = "X-Long: " + String(repeating: "a", count: 1_000) + "\r\n"
+        let long = try Receiver(.text("HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 100) + "\r\n"))
         #expect(try await send(to: long.origin) == .invalidResponse)
+        // One field that does not end.
+        let field = try Receiver(.endless(head: "HTTP/1.1 200 OK\r\nX-Long: "))
+        let result = try await send(to: field.origin)
+        #expect(result == .invalidResponse || result == .other)
     }
 
     @Test func aServerThatIsNotThereOrSpeaksNoTLS() async throws {
@@ -317,7 +321,9 @@ private struct Received {
                 let endless = try Receiver(.endless(head: "HTTP/1.1 200 OK\r\n\r\n"))
                 let silent = try bad.dropFirst(10).map { _ in try Receiver(.silent("HTTP/1.1 200 OK\r\n")) }
                 let well = try good.map { _ in try Receiver(.text(Receiver.ok)) }
-                let dead = [String](repeating: gone.url, count: 5) + [String](repeating: endless.origin, count: 5)
+                let field = try Receiver(.endless(head: "HTTP/1.1 200 OK\r\nX-Long: "))
+                let cutOff = [endless, field, endless, field, endless].map(\.origin)
+                let dead = [String](repeating: gone.url, count: 5) + cutOff
                 for (bundle, url) in zip(bad, dead + silent.map(\.origin)) { try await Self.set(server, url, bundle) }
                 for (bundle, receiver) in zip(good, well) { try await Self.set(server, receiver.origin, bundle) }
                 // One more than the places of an app among so many.
@@ -447,11 +453,14 @@ private struct Received {
             #expect(sent.notificationType == "TEST" && sent.state == "waiting")
             #expect(try await receiver.next() == sent.notificationUUID)
             #expect(try await Self.settled(server).map(\.state) == ["failed"])
-            #expect(try await control(.resend(.sandbox, id: sent.notificationUUID)).status == 200)
+            // Identifiers are found in any letter case.
+            let identifier = sent.notificationUUID.uppercased()
+            #expect(try await control(.resend(.sandbox, id: identifier)).status == 200)
             #expect(try await receiver.next() == sent.notificationUUID)
             _ = try await Self.settled(server)
-            let shown = try await control(.notification(.sandbox, id: sent.notificationUUID))
+            let shown = try await control(.notification(.sandbox, id: identifier))
                 .decoded(ControlAPI.Notification.self)
+            #expect(shown.notificationUUID == sent.notificationUUID)
             #expect(
                 shown.sendAttempts.map(\.sendAttemptResult)
                     == Array(

@@ -65,6 +65,22 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func whatIsOlderThan180DaysIsNotTold(_ backend: Backend) async throws {
+        try await backend.withOutbox { box async throws in
+            try await box.test.buy("credits5", by: box.test.account())
+            try await box.sendAll()
+            // The rows are there until the next pruning.
+            for (pause, count) in [(NotificationOutbox.keptFor, 1), (1, 0)] as [(Int64, Int)] {
+                try await box.test.store.changeClock { try $0.advance(by: pause) }
+                let page = try await box.history(box.always)
+                #expect((page["notificationHistory"] as? [Any])?.count == count)
+                #expect(try await box.outbox.list(NotificationFilter()).rows.count == 1)
+            }
+            try await box.outbox.prune()
+            #expect(try await box.outbox.list(NotificationFilter()).rows.isEmpty)
+        }
+    }
+
     @Test(arguments: Backend.available) func theAppsVersionIsSaidWhenItIsKnown(_ backend: Backend) async throws {
         try await backend.withOutbox { box async throws in
             let store = box.test.store

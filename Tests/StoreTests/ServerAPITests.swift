@@ -240,6 +240,12 @@ struct TestAPI {
             let unknown: [(id: String, app: BundleID)] = [("999", TestStore.bundleID), (id, "com.example.other")]
             for (id, app) in unknown {
                 await #expect(throws: APIError.transactionNotFound) { try await api.api.transaction(id, of: app) }
+                for version in [1, 2] {
+                    await #expect(throws: APIError.transactionNotFound) {
+                        try await api.api.history(id, [], version: version, of: app)
+                    }
+                }
+                await #expect(throws: APIError.transactionNotFound) { try await api.api.statuses(id, [], of: app) }
             }
         }
     }

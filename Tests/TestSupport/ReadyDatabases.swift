@@ -21,16 +21,26 @@ actor ReadyDatabases {
 
     /// Writes a SQLite file that has the tables. Opening it finds no migration to apply.
     nonisolated func write(_ migrations: [Migration], to path: String) async throws {
-        let bytes = try await file(migrations).value
+        let bytes = try await file(migrations)
         try bytes.write(to: URL(fileURLWithPath: path))
     }
 
-    private func file(_ migrations: [Migration]) -> Task<Data, any Error> {
+    /// The bytes of a file, which is made once. A failure is not kept: the next test tries again.
+    private func file(_ migrations: [Migration]) async throws -> Data {
         let key = Self.key(["": migrations])
-        if let known = files[key] { return known }
-        let making = Task { try await Self.makeFile(migrations) }
-        files[key] = making
-        return making
+        let making: Task<Data, any Error>
+        if let known = files[key] {
+            making = known
+        } else {
+            making = Task { try await Self.makeFile(migrations) }
+            files[key] = making
+        }
+        do {
+            return try await making.value
+        } catch {
+            if files[key] == making { files[key] = nil }
+            throw error
+        }
     }
 
     private static func makeFile(_ migrations: [Migration]) async throws -> Data {
@@ -49,6 +59,7 @@ actor ReadyDatabases {
     /// themselves, leaves nothing to other tests.
     ///
     /// - Parameter body: Gets the beginning of the schemas' names; it must close what it opens.
+    /// - Throws: What `body` throws, and what PostgreSQL says if it cannot empty the schemas.
     static func withSchemas<T>(
         _ tables: Tables, at address: String, _ body: (_ prefix: String) async throws -> T
     ) async throws -> T {
@@ -60,7 +71,7 @@ actor ReadyDatabases {
             return try await body(prefix)
         }
         var isEmpty = false
-        if case .success = result { isEmpty = (try? await empty(tables, prefix)) ?? false }
+        if case .success = result { isEmpty = try await empty(tables, prefix) }
         if isEmpty {
             await shared.give(prefix, key)
         } else {
