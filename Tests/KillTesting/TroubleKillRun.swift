@@ -97,19 +97,19 @@ public enum TroubleKillRun {
             return true
         }
         // Each date has less work than the one before.
-        for (days, latest) in zip(troubledDays, [60, 30, 15, 8]) {
+        for (days, latest) in zip(troubledDays, [40, 20, 10, 5]) {
             let date = text(days: days)
             try await kill(store, 1, in: 1, within: latest, &chance, &totals) { await store.setClock(date) }
         }
         _ = try await store.ask("DELETE", "sandbox/payment-rules/late", nil, status: 204)
         let late = text(days: 430)
-        try await kill(store, kills, in: 2, &chance, &totals) { await store.setClock(late) }
+        try await kill(store, kills, in: 2, within: 40, &chance, &totals) { await store.setClock(late) }
         for email in emails { try await compare(email, store, &totals) }
         return totals
     }
 
-    /// The first renewals are due after 28 to 31 days, and fail; the store tries again 1, 2, 4, 7 and 10 days later, all
-    /// within the grace period.
+    /// The days of failures and price increases. The first renewals are due after 28 to 31 days. The store charges
+    /// those that fail again 1, 2, 4, 7 and 10 days later, within the grace period.
     public static let troubledDays: [Double] = [31.5, 33, 36, 40]
 
     private static func text(days: Double) -> String {

@@ -1,5 +1,7 @@
 import StoreWire
 
+@testable import Store
+
 // MARK: - What the catalog of the rows costs
 
 extension ExpectedPeriod {
