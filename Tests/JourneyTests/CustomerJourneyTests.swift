@@ -198,7 +198,9 @@ struct CustomerJourneyTests {
             let device = try await JourneyDevice(store)
             let account = "accounts/\(device.email)"
             #expect(try await store.control("PATCH", account, #"{"interruptsPurchases":true}"#).status == 200)
-            var app = CustomerApp(device.launch())
+            var configuration = device.configuration()
+            configuration.watchesStore = whileTheAppRuns
+            var app = CustomerApp(device.launch(configuration))
             app.queue.add(payment("credits5", quantity: 2))
             #expect(await app.next(2) == ["purchasing credits5", "failed credits5 unknown"])
             let list = try await store.control("GET", "pending-purchases")
@@ -208,7 +210,8 @@ struct CustomerJourneyTests {
             if !whileTheAppRuns { await app.stop() }
             #expect(try await store.control("POST", "pending-purchases/\(key)/resolve").status == 200)
             #expect(try await store.control("POST", "pending-purchases/\(key)/resolve").status == 409)
-            if whileTheAppRuns { app.queue.checkStore() } else { app = CustomerApp(device.launch()) }
+            // The store tells an app that runs.
+            if !whileTheAppRuns { app = CustomerApp(device.launch()) }
             #expect(await app.next() == "purchased credits5")
             await until { app.engine.payments.isEmpty }
             app.queue.checkStore()

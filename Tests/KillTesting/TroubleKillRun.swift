@@ -8,8 +8,8 @@ public enum TroubleKillRun {
     public struct Totals: Sendable {
         /// The kills.
         public var kills = 0
-        /// The kills before a step was answered.
-        public var cut = 0
+        /// The kills before an answer in each step: refunds; failures and price increases; the later renewals.
+        public var cut = [0, 0, 0]
         /// The subscriptions that were compared with what must become of them.
         public var subscriptions = 0
         /// What differs.
@@ -61,7 +61,8 @@ public enum TroubleKillRun {
     /// Runs it on a store of its own.
     ///
     /// - Parameters:
-    ///   - kills: the kills in each of the three steps.
+    ///   - kills: the kills in the step of refunds, and in that of the later renewals. The failures and price increases
+    ///     between them have one at each of ``troubledDays``.
     ///   - seed: the seed of the moments of the kills.
     public static func run(
         _ backend: Backend, _ programs: Programs, kills: Int, seed: UInt64
@@ -89,37 +90,48 @@ public enum TroubleKillRun {
         for email in emails { try await store.subscribe(email, password: "banana-banana") }
         try await prepare(store)
         let refunds = try await transactions(of: .isRefunded, store)
-        try await kill(store, kills, &chance, &totals) {
+        try await kill(store, kills, in: 0, &chance, &totals) {
             for id in refunds {
                 guard await Self.refund(id, store) else { return false }
             }
             return true
         }
-        // The first renewals are due after 28 to 31 days, and a grace period lasts 16.
-        let (early, late) = (text(days: 40), text(days: 430))
-        try await kill(store, kills, &chance, &totals) { await store.setClock(early) }
+        // Each date has less work than the one before.
+        for (days, latest) in zip(troubledDays, [40, 20, 10, 5]) {
+            let date = text(days: days)
+            try await kill(store, 1, in: 1, within: latest, &chance, &totals) { await store.setClock(date) }
+        }
         _ = try await store.ask("DELETE", "sandbox/payment-rules/late", nil, status: 204)
-        try await kill(store, kills, &chance, &totals) { await store.setClock(late) }
+        let late = text(days: 430)
+        try await kill(store, kills, in: 2, within: 40, &chance, &totals) { await store.setClock(late) }
         for email in emails { try await compare(email, store, &totals) }
         return totals
     }
+
+    /// The days of failures and price increases. The first renewals are due after 28 to 31 days. The store charges
+    /// those that fail again 1, 2, 4, 7 and 10 days later, within the grace period.
+    public static let troubledDays: [Double] = [31.5, 33, 36, 40]
 
     private static func text(days: Double) -> String {
         ISO8601DateFormatter().string(from: Date().addingTimeInterval(days * 86_400))
     }
 
     /// Kills the store while it answers, and then lets it answer.
-    /// - Parameter step: asks the store for something that can be repeated; false when there was no answer.
+    /// - Parameters:
+    ///   - index: which of the steps is counted.
+    ///   - latest: when the store is killed at the latest, in milliseconds after the request.
+    ///   - step: asks the store for something that can be repeated; false when there was no answer.
     private static func kill(
-        _ store: StoreProcess, _ times: Int, _ chance: inout SeededGenerator, _ totals: inout Totals,
+        _ store: StoreProcess, _ times: Int, in index: Int, within latest: Int = 80,
+        _ chance: inout SeededGenerator, _ totals: inout Totals,
         _ step: @escaping @Sendable () async -> Bool
     ) async throws {
         for _ in 0..<times {
             async let answered = step()
-            try await Task.sleep(for: .milliseconds(Int.random(in: 5...80, using: &chance)))
+            try await Task.sleep(for: .milliseconds(Int.random(in: 2...latest, using: &chance)))
             guard await store.kill() else { throw KillTestError("the store died by itself") }
             totals.kills += 1
-            if await !answered { totals.cut += 1 }
+            if await !answered { totals.cut[index] += 1 }
             try await store.start()
         }
         guard await step() else { throw KillTestError("the last attempt of a step failed") }

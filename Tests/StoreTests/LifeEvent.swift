@@ -53,6 +53,43 @@ enum LifeCatalog {
     /// The prices of a month: the usual one, a lower one, one that the customer is told of, and one that needs consent.
     static let prices = ["5.99", "4.99", "6.99", "12.99"]
     static let codes = ["Half", "Gift", "Stack"]
+    /// The offers that a customer asks for by name: the price in milliunits, and the most periods of one acceptance.
+    static let offers: [NamedOffer: (price: Int64, periods: Int)] = [
+        NamedOffer(.promotional, "half"): (2990, 3), NamedOffer(.promotional, "block"): (8990, 1),
+        NamedOffer(.promotional, "kind"): (0, 1), NamedOffer(.code, "Half"): (2990, 2),
+        NamedOffer(.code, "Gift"): (0, 1), NamedOffer(.code, "Stack"): (0, 1),
+        NamedOffer(.winBack, "return"): (1990, 2), NamedOffer(.winBack, "loyal"): (0, 1),
+    ]
+    /// The introductory offers, in the same way.
+    static let introductions: [ProductID: (price: Int64, periods: Int)] = [
+        "club.yearly": (9990, 1), "club.weekly": (990, 3), "club.monthly": (0, 1),
+    ]
+
+    /// The prices of a period without an offer, in milliunits.
+    private static func usualPrices(of productID: ProductID) -> [Int64] {
+        switch productID {
+        case "club.weekly": [1990]
+        case "club.yearly": [49_990]
+        default: [5990, 4990, 6990, 12_990]
+        }
+    }
+
+    /// Whether a period can cost what it does.
+    /// - Parameters:
+    ///   - price: the plan's price now, in milliunits; nil when it is not for sale.
+    ///   - wasAsked: whether a higher price was ordered: the catalog's and up to eight dollars more.
+    static func mayCost(_ row: Transaction, at price: Int64?, wasAsked: Bool) -> Bool {
+        let paid = row.price.milliunits
+        guard row.price.currency == "USD" else { return false }
+        if let offer = row.namedOffer { return row.productID == "club.monthly" && paid == offers[offer]?.price }
+        if row.offer != nil { return paid == introductions[row.productID]?.price }
+        // A customer who buys pays the price of the day.
+        guard row.isRenewal else { return paid == price }
+        let most: Int64 = wasAsked ? 8 : 0
+        return usualPrices(of: row.productID).contains { usual in
+            (paid - usual).isMultiple(of: 1000) && (0...most).contains((paid - usual) / 1000)
+        }
+    }
 
     /// The length of a product's periods.
     static func period(of productID: ProductID) -> SubscriptionPeriod {
@@ -148,6 +185,8 @@ struct LifeScene {
     let kin: Account
     /// Whether there was a family.
     private(set) var hasFamily = false
+    /// How often the store accepted an offer.
+    private(set) var accepted: [NamedOffer: Int] = [:]
     private var price = 0
     private var isForSale = true
 
@@ -175,7 +214,9 @@ struct LifeScene {
         case .buyMonthly: return try await buy(test.request("club.monthly"))
         case .buyYearly: return try await buy(test.request("club.yearly"))
         case .code: return try await redeem(LifeCatalog.codes.randomElement(using: &random) ?? "Half")
-        case .promotion, .winBack: return try await buy(try offer(event, &random), isOffer: true)
+        case .promotion, .winBack:
+            let (offer, request) = try offer(event, &random)
+            return try await buy(request, with: offer)
         case .finish:
             try await finish(Int.random(in: 1...8, using: &random))
             return nil
@@ -238,34 +279,46 @@ struct LifeScene {
         return "refused with \(code)"
     }
 
-    private func buy(_ request: PurchaseRequest, isOffer: Bool = false) async throws -> String? {
+    private mutating func buy(_ request: PurchaseRequest, with offer: NamedOffer? = nil) async throws -> String? {
         let answer = try await store.purchase(request, by: account)
-        guard answer.state != .purchased else { return nil }
+        guard answer.state != .purchased else {
+            if let offer { accepted[offer, default: 0] += 1 }
+            return nil
+        }
         guard answer.state == .failed, let code = answer.failure?.code else { return "\(answer)" }
         let isSold = store.catalog.value.product(request.productID, of: request.bundleID) != nil
         let expected: [WireError.Code: Bool] = [
             .paymentDeclined: card.fails, .productNotAvailable: !isSold, .alreadySubscribed: true,
-            .ineligibleForOffer: isOffer,
+            .ineligibleForOffer: offer != nil,
         ]
         return expected[code] ?? false ? nil : "refused with \(code)"
     }
 
-    private func offer(_ event: LifeEvent, _ random: inout SeededGenerator) throws -> PurchaseRequest {
+    private func offer(
+        _ event: LifeEvent, _ random: inout SeededGenerator
+    ) throws -> (offer: NamedOffer, request: PurchaseRequest) {
         var request = test.request("club.monthly")
         if event == .winBack {
-            request.winBackOfferID = ["return", "loyal"].randomElement(using: &random)
-        } else {
-            request.offer = try LifeCatalog.signer.offer(
-                ["half", "block", "kind"].randomElement(using: &random) ?? "half", at: store.clock.milliseconds)
+            let id = ["return", "loyal"].randomElement(using: &random) ?? "return"
+            request.winBackOfferID = id
+            return (NamedOffer(.winBack, id), request)
         }
-        return request
+        let id = ["half", "block", "kind"].randomElement(using: &random) ?? "half"
+        request.offer = try LifeCatalog.signer.offer(id, at: store.clock.milliseconds)
+        return (NamedOffer(.promotional, id), request)
     }
 
-    private func redeem(_ code: String) async throws -> String? {
+    private mutating func redeem(_ code: String) async throws -> String? {
         var expected: [WireError.Code] = [.codeUsed, .ineligibleForOffer, .alreadySubscribed]
         if card.fails { expected.append(.paymentDeclined) }
         if !isForSale { expected += [.unknownCode, .productNotAvailable] }
-        return try await refused(expected) { try await test.redeem(code.uppercased(), by: account) }
+        let (test, account) = (test, account)
+        guard let answer = try await refusal({ try await test.redeem(code.uppercased(), by: account) }) else {
+            // The answer to a repeated request is the first one.
+            accepted[NamedOffer(.code, code)] = 1
+            return nil
+        }
+        return expected.contains(answer) ? nil : "refused with \(answer)"
     }
 
     private func finish(_ count: Int) async throws {

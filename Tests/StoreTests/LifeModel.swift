@@ -75,6 +75,8 @@ struct LifeModel {
     private var doubtful = Int64.min
     /// Whether the customer was told of a higher price, or agreed to one, since the last rise.
     private var isWarned = false
+    /// Whether a higher price of a plan was ordered for the customer.
+    private var wasAsked = false
     private var ledgers: [AccountID: CustomerLedger] = [:]
     private var kinTold: Set<TransactionID> = []
 
@@ -96,6 +98,7 @@ struct LifeModel {
         }
         reached = max(reached, now)
         isWarned = isWarned || event == .agree
+        wasAsked = wasAsked || event == .ask
         let known = rows
         rows = view.ledger.transactions
         let changed = rows.enumerated().filter { $0 >= known.count || known[$0] != $1 }.map(\.element)
@@ -156,12 +159,17 @@ struct LifeModel {
         fail(rows.contains { $0.refunded > $0.price.milliunits }, "more is refunded than was paid")
         fail(rows.last?.isUpgraded ?? false, "the last period is marked as replaced")
         guard !new.isEmpty else { return }
+        checkOffers(scene)
+        let catalog = scene.test.store.catalog.value
         let held = scene.processor.held
         let rate = scene.test.store.rate(of: scene.account)
         for (index, row) in rows.enumerated().dropFirst(known.count) {
             // Each period is paid once, with its price, unless an offer makes it free.
             let isFree = row.offerTerms?.paymentMode == .free && (row.offer == .trial || row.namedOffer != nil)
             fail(isFree != (row.price.milliunits == 0), "\(row.productID) for \(row.price.milliunits)")
+            let price = catalog.product(row.productID, of: TestStore.bundleID)?.price(in: .unitedStates)?.milliunits
+            let mayCost = LifeCatalog.mayCost(row, at: price, wasAsked: wasAsked)
+            fail(!mayCost, "\(row.productID) with \(row.namedOffer?.id ?? "no offer") costs \(row.price.milliunits)")
             let payment = row.idempotencyKey.flatMap { held[$0] } ?? 0
             fail(payment != row.price.milliunits, "\(payment) is held, and \(row.price.milliunits) is charged")
             // It is as long as the plan or its offer says.
@@ -180,6 +188,19 @@ struct LifeModel {
                     (earlier.expiresDate ?? 0) > row.purchaseDate && (row.expiresDate ?? 0) > earlier.purchaseDate
                 fail(isDouble, "\(row.productID) is charged twice")
             }
+        }
+    }
+
+    /// Checks that no offer has more periods than the customer accepted. An introductory one is given once.
+    private mutating func checkOffers(_ scene: LifeScene) {
+        let introductions = rows.filter { $0.offer != nil }
+        fail(Set(introductions.map(\.productID)).count > 1, "two introductory offers")
+        let most = introductions.first.flatMap { LifeCatalog.introductions[$0.productID]?.periods } ?? 0
+        fail(introductions.count > most, "an introductory offer without an end")
+        for (offer, terms) in LifeCatalog.offers {
+            let count = rows.count { $0.namedOffer == offer }
+            let most = terms.periods * (scene.accepted[offer] ?? 0)
+            fail(count > most, "\(offer.id) paid \(count) periods of \(most)")
         }
     }
 
@@ -215,6 +236,10 @@ struct LifeModel {
         var open = Set(changed.map(\.transactionID))
         let original = rows.first?.originalTransactionID
         let byDate = rows.sorted { $0.purchaseDate < $1.purchaseDate }
+        let words = news.filter { $0.originalTransactionID == original }.map(\.news).map {
+            "\($0.type.rawValue) \($0.subtype?.rawValue ?? "") of \($0.transactionID) at \($0.date)"
+        }
+        fail(Set(words).count != words.count, "one event told the same twice: \(words)")
         for item in news where item.originalTransactionID == original {
             let (kind, subtype, date) = (item.news.type, item.news.subtype, item.news.date)
             // A purchase has whole seconds.

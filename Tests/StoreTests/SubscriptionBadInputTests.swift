@@ -116,34 +116,48 @@ import Testing
             let first = try await test.buy("club.weekly", by: account)
             test.clock.milliseconds = try #require(first.expiresDate) - 1
             let original = first.transactionID
-            await withTaskGroup { group in
+            let outcomes = try await withThrowingTaskGroup(of: String.self) { group in
                 for product in ["club.monthly", "club.yearly", "club.weekly", "club.monthly"] as [ProductID] {
                     let request = test.request(product)
                     group.addTask {
                         // A device repeats what found too much change. Until then its payment stays authorized.
                         for _ in 0..<20 {
                             do {
-                                _ = try await test.store.purchase(request, by: account)
-                                return
+                                let answer = try await test.store.purchase(request, by: account)
+                                return answer.state == .purchased ? "purchased" : "failed"
                             } catch let error as StoreError where error.code == .unavailable {
                                 continue
-                            } catch {
-                                return
                             }
                         }
+                        return "unavailable"
                     }
                 }
-                group.addTask { _ = try? await test.store.setAutoRenew(false, of: original) }
-                group.addTask { try? await test.store.changeClock { try $0.advance(by: 1) } }
-                group.addTask { _ = try? await test.store.extend(original, days: 2) }
+                group.addTask {
+                    let code = try await refusal { try await test.store.setAutoRenew(false, of: original) }
+                    return code.map { "\($0)" } ?? "off"
+                }
+                group.addTask {
+                    try await test.store.changeClock { try $0.advance(by: 1) }
+                    return "moved"
+                }
+                group.addTask {
+                    // A free or replaced period is not extended.
+                    let code = try await refusal { try await test.store.extend(original, days: 2) }
+                    return code.map { "\($0)" } ?? "extended"
+                }
+                var all: [String] = []
+                for try await outcome in group { all.append(outcome) }
+                return all
             }
+            // The yearly plan is above the others, so that its purchase always makes a period.
+            #expect(Set(outcomes).isSuperset(of: ["purchased", "off", "moved"]), "\(outcomes)")
             let now = test.store.clock.milliseconds
             let ledger = try await test.ledger()
             // One period is paid for this moment, whatever came first.
             let current = ledger.filter {
                 $0.purchaseDate <= now && ($0.expiresDate ?? 0) > now && !$0.isUpgraded && $0.revokedAt == nil
             }
-            #expect(current.count <= 1)
+            #expect(current.count <= 1 && ledger.count > 1)
             let subscription = try await only(test, account)
             #expect(current.isEmpty || current.first?.transactionID == subscription.transactionID)
             #expect(Set(ledger.map(\.originalTransactionID)) == [original])
@@ -189,6 +203,49 @@ import Testing
             #expect(try await test.store.subscriptions(of: account).count == 2)
             let answer = try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
             #expect(answer.status == 0 && answer.pending.count == 2)
+        }
+    }
+
+    /// A whole group leaves the catalog. One of its subscriptions renews, one is cancelled, and one is overdue.
+    @Test(arguments: Backend.available) func aGroupThatLeavesTheCatalogRunsOut(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let api = try await TestAPI(test)
+            var subscribers: [(account: Account, id: TransactionID)] = []
+            for name in ["renewing", "cancelled", "overdue"] {
+                let account = try await test.account("\(name)@example.com")
+                subscribers.append((account, try await test.buy("gym.monthly", by: account).transactionID))
+            }
+            _ = try await test.store.setAutoRenew(false, of: subscribers[1].id)
+            #expect(try await test.store.failRenewal(subscribers[2].id).state == .billingRetry)
+            test.store.catalog.replace(
+                with: try TestStore.catalog { text in
+                    guard let group = text.range(of: "      - id: \"21000002\""),
+                        let next = text.range(of: "      - id: \"21000003\"")
+                    else { return text }
+                    return text.replacingCharacters(in: group.lowerBound..<next.lowerBound, with: "")
+                })
+            // What was paid lasts.
+            for (subscriber, status) in zip(subscribers, [1, 1, 3]) {
+                #expect(try await api.statuses(subscriber.id).map(\.status) == [status])
+            }
+            try await test.store.changeClock { try $0.advance(by: 40 * Self.day) }
+            let intents: [Subscription.Intent] = [.productUnavailable, .cancelled, .productUnavailable]
+            for (subscriber, intent) in zip(subscribers, intents) {
+                let account = subscriber.account
+                let subscription = try await only(test, account)
+                #expect(subscription.state == .expired && subscription.expirationIntent == intent)
+                #expect(try await api.statuses(subscriber.id).map(\.status) == [2])
+                #expect(try await api.history(subscriber.id.description) == [subscriber.id.description])
+                let answer = try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
+                #expect(answer.status == 0 && answer.latest.count == 1 && answer.pending.count == 1)
+                #expect(try await test.store.managedSubscriptions(of: account).subscriptions.count <= 1)
+                let refused = try await test.store.purchase(test.request("gym.monthly"), by: account)
+                #expect(refused.failure?.code == .productNotAvailable)
+            }
+            // The group comes back, and the subscription goes on.
+            test.store.catalog.replace(with: try TestStore.catalog())
+            let again = try await test.buy("gym.monthly", by: subscribers[0].account)
+            #expect(again.originalTransactionID == subscribers[0].id)
         }
     }
 

@@ -2,6 +2,7 @@ import Database
 import Foundation
 import StoreReceipts
 import StoreWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -33,6 +34,16 @@ import Testing
     private static let parts: [UInt64] =
         onlySeed.map { [($0 - 1) / partSize] } ?? Array(0..<((lives ?? 200) + partSize - 1) / partSize)
 
+    /// What happened in all lives.
+    private struct Tally {
+        /// The parts that are over.
+        var parts = 0
+        /// How often the store accepted an offer.
+        var accepted: [String: Int] = [:]
+    }
+
+    private static let tally = Mutex(Tally())
+
     /// The seeds of the lives of one part. `CORNERSTORE_TEST_SEED` repeats one life.
     private static func seeds(_ backend: Backend, _ part: UInt64) -> Range<UInt64> {
         if let onlySeed { return onlySeed..<onlySeed + 1 }
@@ -58,10 +69,42 @@ import Testing
                 }
                 guard let problem = try await live(steps, "\(seed)", test, card, processor) else { continue }
                 // The time limit may end the search for a shorter one.
-                Issue.record("seed \(seed), \(backend), \(environment): \(problem)")
+                Issue.record(
+                    "seed \(seed) (CORNERSTORE_TEST_SEED=\(seed) repeats it), \(backend), \(environment): \(problem)")
                 let shortest = try await shrink(steps, seed, test, card, processor)
                 Issue.record("seed \(seed): the shortest life with a problem: \(shortest)")
                 return
+            }
+        }
+        checkTally()
+    }
+
+    /// Checks after the last part that customers got every offer. A store that refuses all is not wrong in any life.
+    private func checkTally() {
+        let (parts, accepted) = Self.tally.withLock { tally in
+            tally.parts += 1
+            return (tally.parts, tally.accepted)
+        }
+        // In fewer lives, chance may leave one out.
+        guard parts == Backend.available.count * Self.parts.count, Self.lives.map({ $0 > 1_000 }) ?? false else {
+            return
+        }
+        print("Lives of subscriptions: \(accepted)")
+        let named = LifeCatalog.offers.keys.map { Self.name($0) }
+        for offer in named + LifeCatalog.introductions.keys.map({ Self.name(ofIntroductionTo: $0) }) {
+            #expect(accepted[offer, default: 0] > 0, "No customer got the \(offer) offer.")
+        }
+    }
+
+    private static func name(_ offer: NamedOffer) -> String { "\(offer.kind) \(offer.id)" }
+    private static func name(ofIntroductionTo product: ProductID) -> String { "introductory \(product)" }
+
+    /// Counts the offers of a life.
+    private func count(_ offers: [NamedOffer: Int], _ rows: [Transaction]) {
+        Self.tally.withLock { tally in
+            for (offer, times) in offers { tally.accepted[Self.name(offer), default: 0] += times }
+            if let first = rows.first(where: { $0.offer != nil }) {
+                tally.accepted[Self.name(ofIntroductionTo: first.productID), default: 0] += 1
             }
         }
     }
@@ -116,6 +159,7 @@ import Testing
             found = found.map { "\($0), after \(step.event), event \(index + 1)" }
         }
         if found == nil { found = try await check(model.rows, since: before, scene) }
+        count(scene.accepted, model.rows)
         return try await clear(scene) ?? found
     }
 

@@ -27,28 +27,35 @@ extension SubscriptionRow {
         ) { _ in },
         SubscriptionRow(
             name: "auto-renew off", source: "Apple: notificationType, DID_CHANGE_RENEWAL_STATUS", isStill: true,
-            news: ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"], state: .active, pending: notRenewing(),
-            periods: [.first()]
+            news: ["SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"],
+            state: .active, pending: notRenewing(), periods: [.first()]
         ) { try await $0.cancel() },
         SubscriptionRow(
             name: "auto-renew on again", source: "Apple: notificationType, DID_CHANGE_RENEWAL_STATUS", isStill: true,
-            news: ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED"], state: .active, pending: renewing(),
-            periods: [.first()]
+            news: [
+                "SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED",
+                "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED",
+            ],
+            state: .active, pending: renewing(), periods: [.first()]
         ) {
             try await $0.cancel()
             _ = try await $0.test.store.setAutoRenew(true, of: $0.id)
         },
         SubscriptionRow(
             name: "expired, voluntary", source: "measured: intent 1, retry 0, status 0; Apple: expirationIntent 1",
-            news: ["EXPIRED/VOLUNTARY"], state: .expired, pending: ended("1"), periods: [.first()]
+            news: ["SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY"],
+            state: .expired, pending: ended("1"), periods: [.first()]
         ) {
             try await $0.cancel()
             try await $0.advance(31)
         },
         SubscriptionRow(
             name: "resubscription", source: "Apple: SUBSCRIBED, RESUBSCRIBE; the intent and the retry are gone",
-            news: ["EXPIRED/VOLUNTARY", "SUBSCRIBED/RESUBSCRIBE"], state: .active, pending: renewing(),
-            periods: [.first(), .now()], startsAnew: true
+            news: [
+                "SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY",
+                "SUBSCRIBED/RESUBSCRIBE",
+            ],
+            state: .active, pending: renewing(), periods: [.first(), .now()], startsAnew: true
         ) {
             try await $0.cancel()
             try await $0.advance(40)
@@ -58,8 +65,11 @@ extension SubscriptionRow {
             name: "resubscription in production",
             source: "Apple: recentSubscriptionStartDate, gaps of at most 60 days; ten minutes in the sandbox",
             environment: .production,
-            news: ["EXPIRED/VOLUNTARY", "SUBSCRIBED/RESUBSCRIBE"], state: .active, pending: renewing(),
-            periods: [.first(), .now()]
+            news: [
+                "SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY",
+                "SUBSCRIBED/RESUBSCRIBE",
+            ],
+            state: .active, pending: renewing(), periods: [.first(), .now()]
         ) {
             try await $0.cancel()
             try await $0.advance(40)
@@ -68,7 +78,11 @@ extension SubscriptionRow {
         SubscriptionRow(
             name: "resubscription to another product",
             source: "Apple: SUBSCRIBED, RESUBSCRIBE to any product of the group; measured: the allocated line item",
-            news: ["EXPIRED/VOLUNTARY", "SUBSCRIBED/RESUBSCRIBE"], state: .active, pending: renewing("gym.quarterly"),
+            news: [
+                "SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY",
+                "SUBSCRIBED/RESUBSCRIBE",
+            ],
+            state: .active, pending: renewing("gym.quarterly"),
             periods: [.first(), .now("gym.quarterly", "P3M")], startsAnew: true
         ) {
             try await $0.cancel()
@@ -76,8 +90,23 @@ extension SubscriptionRow {
             try await $0.test.buy("gym.quarterly", by: $0.account)
         },
         SubscriptionRow(
+            name: "introductory offer after a lapse",
+            source: "Apple: introductory offers; also for lapsed subscribers who never used one in the group",
+            news: [
+                "SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/VOLUNTARY",
+                "SUBSCRIBED/RESUBSCRIBE",
+            ],
+            state: .active, pending: renewing("gym.classes"),
+            periods: [.first(), .now("gym.classes", "P3D", marked: [.trial])], startsAnew: true
+        ) {
+            try await $0.cancel()
+            try await $0.advance(40)
+            try await $0.test.buy("gym.classes", by: $0.account)
+        },
+        SubscriptionRow(
             name: "removed from sale", source: "Apple: EXPIRED, PRODUCT_NOT_FOR_SALE; expirationIntent 4",
-            news: ["EXPIRED/PRODUCT_NOT_FOR_SALE"], state: .expired, pending: ended("4"), periods: [.first()]
+            news: ["SUBSCRIBED/INITIAL_BUY", "EXPIRED/PRODUCT_NOT_FOR_SALE"],
+            state: .expired, pending: ended("4"), periods: [.first()]
         ) {
             $0.test.store.catalog.replace(
                 with: try SubscriptionRow.catalog {
@@ -120,21 +149,21 @@ extension SubscriptionRow {
         SubscriptionRow(
             name: "failed, with a grace period",
             source: "Apple: DID_FAIL_TO_RENEW, GRACE_PERIOD; grace_period_expires_date; status 4",
-            news: ["DID_FAIL_TO_RENEW/GRACE_PERIOD"], state: .gracePeriod, pending: overdue(graceEnd),
-            periods: [.first("gym.monthly", "P2D")]
+            news: ["SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW/GRACE_PERIOD"],
+            state: .gracePeriod, pending: overdue(graceEnd), periods: [.first("gym.monthly", "P2D")]
         ) {
             try await $0.grace()
             try await $0.fail()
         },
         SubscriptionRow(
             name: "failed, without a grace period", source: "report of production, 2025: retry true, intent 2",
-            news: ["DID_FAIL_TO_RENEW"], state: .billingRetry, pending: overdue(),
+            news: ["SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW"], state: .billingRetry, pending: overdue(),
             periods: [.first("gym.monthly", "P2D")]
         ) { try await $0.fail() },
         SubscriptionRow(
             name: "grace over", source: "Apple: notificationType, GRACE_PERIOD_EXPIRED; status 3",
-            news: ["GRACE_PERIOD_EXPIRED"], state: .billingRetry, pending: overdue(graceEnd),
-            periods: [.first("gym.monthly", "P2D")]
+            news: ["SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW/GRACE_PERIOD", "GRACE_PERIOD_EXPIRED"],
+            state: .billingRetry, pending: overdue(graceEnd), periods: [.first("gym.monthly", "P2D")]
         ) {
             try await $0.grace()
             try await $0.fail()
@@ -143,8 +172,8 @@ extension SubscriptionRow {
         SubscriptionRow(
             name: "recovered within the grace period",
             source: "Apple: Reducing involuntary subscriber churn, the cycle is kept; measured: four keys",
-            news: ["DID_FAIL_TO_RENEW/GRACE_PERIOD", "DID_RENEW/BILLING_RECOVERY"], state: .active,
-            pending: renewing(), periods: [.first("gym.monthly", "P2D"), .renewal()]
+            news: ["SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW/GRACE_PERIOD", "DID_RENEW/BILLING_RECOVERY"],
+            state: .active, pending: renewing(), periods: [.first("gym.monthly", "P2D"), .renewal()]
         ) {
             try await $0.grace()
             try await $0.fail()
@@ -153,7 +182,11 @@ extension SubscriptionRow {
         },
         SubscriptionRow(
             name: "recovered after it", source: "measured: the period begins with the payment",
-            news: ["GRACE_PERIOD_EXPIRED", "DID_RENEW/BILLING_RECOVERY"], state: .active, pending: renewing(),
+            news: [
+                "SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW/GRACE_PERIOD", "GRACE_PERIOD_EXPIRED",
+                "DID_RENEW/BILLING_RECOVERY",
+            ],
+            state: .active, pending: renewing(),
             periods: [.first("gym.monthly", "P2D"), .latePayment()], startsAnew: true
         ) {
             try await $0.grace()
@@ -163,8 +196,11 @@ extension SubscriptionRow {
         },
         SubscriptionRow(
             name: "retry over", source: "measured, thread 728090: status 0, intent 2, retry 0, the grace's end stays",
-            news: ["GRACE_PERIOD_EXPIRED", "EXPIRED/BILLING_RETRY"], state: .expired, pending: ended("2", graceEnd),
-            periods: [.first("gym.monthly", "P2D")]
+            news: [
+                "SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW/GRACE_PERIOD", "GRACE_PERIOD_EXPIRED",
+                "EXPIRED/BILLING_RETRY",
+            ],
+            state: .expired, pending: ended("2", graceEnd), periods: [.first("gym.monthly", "P2D")]
         ) {
             try await $0.grace()
             try await $0.fail()
@@ -173,8 +209,11 @@ extension SubscriptionRow {
         SubscriptionRow(
             name: "cancelled in the grace period",
             source: "thread 739756: EXPIRED, BILLING_RETRY; Apple: the element leaves pending_renewal_info",
-            news: ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/BILLING_RETRY"], state: .expired,
-            pending: nil, periods: [.first("gym.monthly", "P2D")]
+            news: [
+                "SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW/GRACE_PERIOD",
+                "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "EXPIRED/BILLING_RETRY",
+            ],
+            state: .expired, pending: nil, periods: [.first("gym.monthly", "P2D")]
         ) {
             try await $0.grace()
             try await $0.fail()
@@ -182,7 +221,7 @@ extension SubscriptionRow {
         },
         SubscriptionRow(
             name: "extended", source: "Apple: notificationType, RENEWAL_EXTENDED; expires_date moves", isStill: true,
-            news: ["RENEWAL_EXTENDED"], state: .active, pending: renewing(),
+            news: ["SUBSCRIBED/INITIAL_BUY", "RENEWAL_EXTENDED"], state: .active, pending: renewing(),
             periods: [.first("gym.monthly", "P1M+P10D")]
         ) { _ = try await $0.test.store.extend($0.id, days: 10) },
         SubscriptionRow(
@@ -196,8 +235,8 @@ extension SubscriptionRow {
         SubscriptionRow(
             name: "all extended but this one",
             source: "Apple: RENEWAL_EXTENSION, FAILURE; a subscription is extended twice in 365 days at most",
-            news: ["RENEWAL_EXTENDED", "RENEWAL_EXTENDED", "RENEWAL_EXTENSION/FAILURE"], state: .active,
-            pending: renewing(), periods: [.first("gym.monthly", "P1M+P1D+P1D")]
+            news: ["SUBSCRIBED/INITIAL_BUY", "RENEWAL_EXTENDED", "RENEWAL_EXTENDED", "RENEWAL_EXTENSION/FAILURE"],
+            state: .active, pending: renewing(), periods: [.first("gym.monthly", "P1M+P1D+P1D")]
         ) {
             for _ in 0..<2 { _ = try await $0.test.store.extend($0.id, days: 1) }
             let extended = try await $0.extendAll()

@@ -19,7 +19,7 @@ struct SubscriptionRow: Sendable {
     var isStill = false
     /// Whether the account is a member of the buyer's family.
     var isShared = false
-    /// The last news, in order.
+    /// All news, in order.
     var news: [String]
     /// The state afterwards.
     var state: Subscription.State
@@ -30,6 +30,8 @@ struct SubscriptionRow: Sendable {
     var periods: [ExpectedPeriod]
     /// Whether the last period begins a new run without a longer gap, Apple's `recentSubscriptionStartDate`.
     var startsAnew = false
+    /// The price of the next period in milliunits; nil for the plan's or the offer's.
+    var nextPrice: Int64?
     /// What the test does, after the purchase of the first period.
     var play: @Sendable (Play) async throws -> Void
 
@@ -56,6 +58,10 @@ struct ExpectedPeriod: Sendable {
         case code(String)
         /// Paid with a promotional offer, by its identifier.
         case promotional(String)
+        /// Paid with a win-back offer, by its identifier.
+        case winBack(String)
+        /// Refunded for the time that was left of it.
+        case prorated
     }
 
     var product: String
@@ -65,6 +71,8 @@ struct ExpectedPeriod: Sendable {
     /// Whether the store charged it, and not the customer bought it.
     var isRenewal = false
     var marks: Set<Mark>
+    /// The price in milliunits that differs from the plan's; nil for the plan's or the offer's.
+    var otherPrice: Int64?
 
     static func first(
         _ product: String = "gym.monthly", _ length: String = "P1M", marked marks: Set<Mark> = []
@@ -74,9 +82,11 @@ struct ExpectedPeriod: Sendable {
 
     /// A renewal without a gap.
     static func renewal(
-        _ product: String = "gym.monthly", _ length: String = "P1M", marked marks: Set<Mark> = []
+        _ product: String = "gym.monthly", _ length: String = "P1M", marked marks: Set<Mark> = [],
+        costs price: Int64? = nil
     ) -> ExpectedPeriod {
-        ExpectedPeriod(product: product, start: .endBefore, length: length, isRenewal: true, marks: marks)
+        ExpectedPeriod(
+            product: product, start: .endBefore, length: length, isRenewal: true, marks: marks, otherPrice: price)
     }
 
     /// A renewal that was paid after a gap, and begins with the payment.
@@ -141,6 +151,13 @@ extension SubscriptionRow {
             #expect(try await test.store.purchase(request, by: account).state == .purchased)
         }
 
+        /// Comes back with a win-back offer.
+        func comeBack(to product: ProductID, with offer: String) async throws {
+            var request = test.request(product)
+            request.winBackOfferID = offer
+            #expect(try await test.store.purchase(request, by: account).state == .purchased)
+        }
+
         /// Redeems a code for the offer `Half`.
         func redeem(_ code: String) async throws {
             _ = try await test.customCode(code, of: "gym.monthly")
@@ -156,8 +173,8 @@ extension SubscriptionRow {
             return result
         }
 
-        /// Raises the price of everything that costs 9.99.
-        func raise(to price: String) throws {
+        /// Changes the price of everything that costs 9.99.
+        func setPrice(_ price: String) throws {
             test.store.catalog.replace(
                 with: try SubscriptionRow.catalog { $0.replacing("displayPrice: 9.99", with: "displayPrice: \(price)") }
             )
@@ -189,6 +206,7 @@ extension SubscriptionRow {
                                 recurringSubscriptionPeriod: P1M
                                 displayPrice: 11.99
                                 adHocOffers: [{ offerID: swim, \(offer): 5.99 }]
+                                winbackOffers: [{ offerID: again, \(offer): 4.49 }]
                               - productID: gym.quarterly
                                 groupNumber: 1
                                 recurringSubscriptionPeriod: P3M
@@ -202,6 +220,11 @@ extension SubscriptionRow {
                                 groupNumber: 3
                                 recurringSubscriptionPeriod: P1W
                                 displayPrice: 2.99
+                              - productID: gym.classes
+                                groupNumber: 3
+                                recurringSubscriptionPeriod: P1M
+                                displayPrice: 6.99
+                                introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P3D }]
                           - id: "21000003"
                     """)
             return edit(

@@ -40,12 +40,19 @@ private struct TablePeriod {
         return nil
     }
 
-    /// Apple's `offerType`.
-    private var offerType: Int64? {
-        if isTrial || isIntroductory { return 1 }
-        if promotionalOffer != nil { return 2 }
-        return code == nil ? nil : 3
+    /// Apple's `revocationType`.
+    private var revocationType: String? {
+        guard cancelledAt != nil else { return nil }
+        if isShared { return "FAMILY_REVOKE" }
+        return isProrated ? "REFUND_PRORATED" : "REFUND_FULL"
     }
+
+    /// Apple's `revocationPercentage`, in milliunits.
+    private var revocationPercentage: Int64? {
+        isProrated ? entry.refunded * 100_000 / max(entry.price.milliunits, 1) : nil
+    }
+
+    private var isProrated: Bool { expected.marks.contains(.prorated) }
 
     /// The periods of a row, the oldest first.
     /// - Parameters:
@@ -151,14 +158,19 @@ private struct TablePeriod {
         return members
     }
 
+    /// The price in milliunits.
+    var price: Int64? { isShared ? 0 : expected.price }
+
     /// The texts in a signed transaction of version 2; nil for those that are missing.
-    var signedTexts: [String: String?] {
+    func signedTexts(in environment: StoreEnvironment) -> [String: String?] {
         [
             "transactionId": id.description, "originalTransactionId": originalID.description,
             "webOrderLineItemId": entry.webOrderLineItemID.map { "\($0)" }, "bundleId": TestStore.bundleID.rawValue,
             "productId": expected.product, "subscriptionGroupIdentifier": group, "type": "Auto-Renewable Subscription",
-            "inAppOwnershipType": isShared ? "FAMILY_SHARED" : "PURCHASED", "offerIdentifier": code ?? promotionalOffer,
-            "transactionReason": expected.isRenewal ? "RENEWAL" : "PURCHASE",
+            "inAppOwnershipType": isShared ? "FAMILY_SHARED" : "PURCHASED", "offerIdentifier": expected.offer?.id,
+            "offerDiscountType": expected.offer?.mode, "offerPeriod": expected.offer?.period,
+            "transactionReason": expected.isRenewal ? "RENEWAL" : "PURCHASE", "environment": environment.rawValue,
+            "storefront": "USA", "storefrontId": "143441", "currency": "USD", "revocationType": revocationType,
         ]
     }
 
@@ -167,7 +179,8 @@ private struct TablePeriod {
         [
             "purchaseDate": purchaseDate, "originalPurchaseDate": originalPurchaseDate, "expiresDate": expiresDate,
             "quantity": 1, "revocationDate": cancelledAt, "revocationReason": cancellationReason.flatMap { Int64($0) },
-            "offerType": offerType,
+            "offerType": expected.offer?.type, "price": price,
+            "revocationPercentage": revocationPercentage,
         ]
     }
 
@@ -211,16 +224,22 @@ private struct TablePeriod {
         let news = try await test.store.news(of: first.transactionID).reversed().map {
             [$0.type.rawValue, $0.subtype?.rawValue].compactMap(\.self).joined(separator: "/")
         }
-        #expect(Array(news.suffix(row.news.count)) == row.news, "\(row.name)")
+        #expect(news == row.news, "\(row.name)")
 
         let periods = try TablePeriod.all(
             row, since: bought.purchaseDate, until: now, try await ledger(of: account, at: test))
         let pending = try await checkAppReceipt(row, periods, of: account, at: test)
         try await checkTransactionReceipt(old, sold: first, row, periods, at: test)
         try await checkSnapshot(of: subscription, row, periods, pending, at: test)
-        try await checkServerAPI(row, periods, at: api)
+        try await checkServerAPI(row, periods, pending, at: api)
         try await checkDevice(row, periods, of: account, at: test)
-        if periods.count > 1, !row.isStill, !periods[0].isUpgraded {
+        for period in periods {
+            #expect(period.entry.price.milliunits == period.price, "\(row.name)")
+            guard period.expected.marks.contains(.prorated) else { continue }
+            // Half of the time was left.
+            #expect((4_990...5_000).contains(period.entry.refunded), "\(row.name)")
+        }
+        if periods.count > 1, !row.isStill, !row.isShared, !periods[0].isUpgraded {
             // The line item of the next period is allocated with the first one, and survives a lapse. Numbers follow
             // one another in a store that has made only a few.
             let lines = periods.compactMap(\.entry.webOrderLineItemID)
@@ -363,7 +382,7 @@ private struct TablePeriod {
 
     /// The status of the subscription, and its periods in the history.
     private func checkServerAPI(
-        _ row: SubscriptionRow, _ periods: [TablePeriod], at api: TestAPI
+        _ row: SubscriptionRow, _ periods: [TablePeriod], _ pending: [String: String]?, at api: TestAPI
     ) async throws {
         let statuses = try await api.statuses(periods[0].id)
         let answer = try #require(statuses.first, "\(row.name)")
@@ -371,6 +390,9 @@ private struct TablePeriod {
         #expect(answer.transaction["transactionId"] as? String == periods.last?.id.description, "\(row.name)")
         #expect(
             answer.renewal["autoRenewStatus"] as? Int == Int(row.pending?["auto_renew_status"] ?? "0"), "\(row.name)")
+        for (name, value) in try renewalMembers(row, periods, pending) {
+            #expect(text(name, of: answer.renewal) == value, "\(name) of \(row.name) at the Server API")
+        }
         let page = try await api.page(periods[0].id.description)
         let signed = try #require(page.object["signedTransactions"] as? [String])
         #expect(Set(page.ids) == Set(periods.map(\.id.description)) && signed.count == periods.count, "\(row.name)")
@@ -378,7 +400,7 @@ private struct TablePeriod {
             let payload = try api.payload(text)
             let id = payload["transactionId"] as? String
             let period = try #require(periods.first { $0.id.description == id }, "\(row.name)")
-            for (name, value) in period.signedTexts {
+            for (name, value) in period.signedTexts(in: row.environment) {
                 #expect(payload[name] as? String == value, "\(name) of \(row.name)")
             }
             for (name, value) in period.signedNumbers {
@@ -398,10 +420,6 @@ private struct TablePeriod {
         func renewal(_ member: String) -> String? { ReadSnapshot.text(snapshot.renewal[member]) }
         func transaction(_ member: String) -> String? { ReadSnapshot.text(snapshot.transaction[member]) }
 
-        let last = try #require(periods.last)
-        #expect(renewal("renewalDate") == "\(last.expiresDate)", "\(row.name)")
-        let start = row.startsAnew ? last.purchaseDate : periods[0].purchaseDate
-        #expect(renewal("recentSubscriptionStartDate") == "\(start)", "\(row.name)")
         let period = try #require(periods.first { $0.id.description == transaction("transactionId") }, "\(row.name)")
         #expect(transaction("productId") == period.expected.product, "\(row.name)")
         #expect(transaction("purchaseDate") == "\(period.purchaseDate)", "\(row.name)")
@@ -410,19 +428,45 @@ private struct TablePeriod {
         let ownership = row.isShared ? "FAMILY_SHARED" : "PURCHASED"
         #expect(transaction("inAppOwnershipType") == ownership, "\(row.name)")
 
-        guard let pending else { return }
+        for (name, value) in try renewalMembers(row, periods, pending) {
+            #expect(renewal(name) == value, "\(name) of \(row.name) in the news")
+        }
+    }
+
+    /// The members of renewal information, as text; nil for those that are missing.
+    /// - Parameter pending: the element of `pending_renewal_info`; nil for none.
+    private func renewalMembers(
+        _ row: SubscriptionRow, _ periods: [TablePeriod], _ pending: [String: String]?
+    ) throws -> [String: String?] {
+        let last = try #require(periods.last)
+        let start = row.startsAnew ? last.purchaseDate : periods[0].purchaseDate
+        let (price, offer) = (row.renewalPrice, row.nextOffer)
+        var members: [String: String?] = [
+            "originalTransactionId": periods[0].id.description, "environment": row.environment.rawValue,
+            "renewalDate": "\(last.expiresDate)", "recentSubscriptionStartDate": "\(start)",
+            "renewalPrice": price.map { "\($0)" }, "currency": price.map { _ in "USD" },
+            "eligibleWinBackOfferIds": row.winBackOffers, "offerIdentifier": offer?.id,
+            "offerType": offer.map { "\($0.type)" }, "offerDiscountType": offer?.mode, "offerPeriod": offer?.period,
+        ]
+        guard let pending else { return members }
         for (name, key) in [
             ("autoRenewProductId", "auto_renew_product_id"), ("productId", "product_id"),
             ("autoRenewStatus", "auto_renew_status"), ("expirationIntent", "expiration_intent"),
             ("gracePeriodExpiresDate", "grace_period_expires_date_ms"),
             ("priceIncreaseStatus", "price_increase_status"),
         ] {
-            #expect(renewal(name) == pending[key], "\(name) of \(row.name)")
+            members.updateValue(pending[key], forKey: name)
         }
-        #expect(
-            renewal("offerIdentifier") == pending["offer_code_ref_name"] ?? pending["promotional_offer_id"],
-            "\(row.name)")
-        let isRetrying = renewal("isInBillingRetryPeriod").map { $0 == "true" ? "1" : "0" }
-        #expect(isRetrying == pending["is_in_billing_retry_period"], "\(row.name)")
+        let isRetrying = pending["is_in_billing_retry_period"].map { $0 == "1" ? "true" : "false" }
+        members.updateValue(isRetrying, forKey: "isInBillingRetryPeriod")
+        return members
+    }
+
+    /// A member of a signed payload as text; nil when it is missing.
+    private func text(_ name: String, of payload: [String: Any]) -> String? {
+        // A number is no flag, although it can be read as one.
+        if name == "isInBillingRetryPeriod" { return (payload[name] as? Bool).map { "\($0)" } }
+        if let texts = payload[name] as? [String] { return texts.joined(separator: ", ") }
+        return payload[name] as? String ?? (payload[name] as? Int64).map { "\($0)" }
     }
 }
