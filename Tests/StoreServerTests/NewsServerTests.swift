@@ -53,7 +53,9 @@ import Testing
 
     /// Half of the port's connections wait; the next request is answered at once, and its connection is closed.
     @Test func waitingRequestsLeaveConnectionsForOthers() async throws {
-        try await withServer({ $0.limits = ServerLimits(.init(connections: 5)) }) { server async throws in
+        try await withServer { configuration in
+            configuration.limits = ServerLimits(.init(connections: 5))
+        } _: { server async throws in
             let token = try await server.signIn().token
             let bought = try await server.device(.purchases, token: token, body: server.purchase("hats"))
             let id = try #require(try bought.decoded(PurchaseResponse.self).transaction).transactionID

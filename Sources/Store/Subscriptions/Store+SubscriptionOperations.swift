@@ -7,7 +7,8 @@ extension Store {
     /// Ends the current period now and renews the subscription, as Xcode's “Force Renewal” does. Auto-renew is on
     /// afterwards.
     /// - Throws: ``StoreError`` `unknown_transaction`; `forbidden` in production; `wrong_state` when the subscription
-    ///   is not active, or when its last period was charged ahead and has not begun; `unavailable` when the payment processor cannot be reached; ``DatabaseError``.
+    ///   is not active, or when its last period was charged ahead and has not begun; `unavailable` when the payment
+    ///   processor cannot be reached; ``DatabaseError``.
     public func renewNow(_ original: TransactionID) async throws -> Subscription {
         try await endPeriod(original, renews: true)
     }
