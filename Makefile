@@ -39,8 +39,8 @@ COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWi
 
 # The pages of storefront, console and sample apps in a browser: the built cornerstore, and the samples beside it.
 WITH_BROWSER = CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/in-memory scripts/with-browser
-# Two run at once, each with a store and a browser of its own, and each takes whole files.
-BROWSER_TESTS = $(WITH_BROWSER) $(WITH_DATABASE) python3 -m pytest Tests/Browser --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Four run at once, each with a store and a browser of its own: half of their time is waiting.
+BROWSER_TESTS = $(WITH_BROWSER) $(WITH_DATABASE) python3 -m pytest Tests/Browser --numprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 # The server API and the notifications are then tested with PostgreSQL as well.
 test test-browser: WITH_DATABASE = scripts/with-postgresql

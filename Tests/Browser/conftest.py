@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import urllib.parse
 
 import conformance
@@ -24,10 +25,24 @@ def pytest_addoption(parser):
                      help="write Documentation/ServerAPIConformance.md instead of comparing it")
 
 
+# The files that take longest. They are begun first, so that no process is left with one of them at the end.
+LONGEST = ["test_server_api", "test_samples", "test_notifications", "test_console", "test_console_journeys"]
+
+
 def pytest_collection_modifyitems(items):
-    """Leaves out PostgreSQL where a test judges what is asked and what is signed, before or after a database."""
-    items[:] = [item for item in items if not (
-        item.get_closest_marker("one_database") and item.callspec.params.get("store") == "postgresql")]
+    """Leaves out PostgreSQL where a test judges what is asked and what is signed, before or after a database. One
+    process takes what a file tests with one database."""
+    def place(item):
+        return LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST)
+
+    kept = []
+    for item in items:
+        database = item.callspec.params.get("store", "") if hasattr(item, "callspec") else ""
+        if item.get_closest_marker("one_database") and database == "postgresql":
+            continue
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {database}".strip()))
+        kept.append(item)
+    items[:] = sorted(kept, key=place)
 
 
 # The names of the tests that passed, and what is wrong with the page of conformance.
@@ -37,7 +52,7 @@ PASSED, PROBLEMS = set(), []
 def pytest_runtest_logreport(report):
     """Notes the tests that pass."""
     if report.when == "call" and report.passed:
-        PASSED.add(report.nodeid.rsplit("::", 1)[-1].split("[")[0])
+        PASSED.add(re.split(r"[[@]", report.nodeid.rsplit("::", 1)[-1])[0])
 
 
 @pytest.hookimpl(optionalhook=True)

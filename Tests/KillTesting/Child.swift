@@ -72,7 +72,8 @@ final class Child: @unchecked Sendable {
         }
     }
 
-    /// How it ended. To be called once. After `limit` it is killed, and `.exited(-1)` returned.
+    /// How it ended. To be called once. After `limit` it is killed, and `.exited(-1)` returned. It is killed, too, when
+    /// the caller's task is cancelled, as at a test's time limit.
     func wait(within limit: Duration) async -> Ending {
         let isLate = Mutex(false)
         let alarm = Task {
@@ -80,8 +81,16 @@ final class Child: @unchecked Sendable {
             isLate.withLock { $0 = true }
             signal(SIGKILL)
         }
-        var ending = Ending.exited(-1)
-        for await end in endings { ending = end }
+        let ending = await withTaskCancellationHandler {
+            // In a task of its own: that of a cancelled caller would not wait for the end.
+            await Task { [endings] in
+                var ending = Ending.exited(-1)
+                for await end in endings { ending = end }
+                return ending
+            }.value
+        } onCancel: {
+            signal(SIGKILL)
+        }
         gate.withLock { $0 = true }
         alarm.cancel()
         return isLate.withLock { $0 } ? .exited(-1) : ending

@@ -147,12 +147,19 @@ public final class SubscriptionKillRun: Sendable {
         var grants: [String: Int] = [:]
         var wrong: [String] = []
         var over: Set<String> = []
+        // A choice of a plan for the next period is answered with the transaction of the current one.
+        var choices: Set<String> = []
         for event in try AppLog.read(device.log) {
             switch event {
-            case .granted(let transaction, _): grants[transaction, default: 0] += 1
+            case .asked(let order): choices.insert(order.name)
+            case .failed(let order, _): choices.remove(order)
+            case .granted(let transaction, let order):
+                grants[transaction, default: 0] += 1
+                choices.remove(order.name)
             case .finished(let transaction), .removed(let transaction): over.insert(transaction)
             case .delivered(let transaction) where over.contains(transaction):
-                wrong.append("\(transaction) came again after it was finished")
+                over.remove(transaction)
+                if choices.popFirst() == nil { wrong.append("\(transaction) came again after it was finished") }
             default: break
             }
         }
