@@ -74,12 +74,16 @@ package struct PostgreSQLTools: Sendable {
     }
 
     /// Writes one consistent snapshot of schemas to a file, mode 0600.
-    package func dump(_ schemas: [String], into file: URL) async throws {
-        try Self.check(schemas)
+    /// - Parameter emptied: the tables that the snapshot contains without their rows.
+    package func dump(
+        _ schemas: [String], emptied: [(schema: String, table: String)] = [], into file: URL
+    ) async throws {
+        try Self.check(schemas + emptied.flatMap { [$0.schema, $0.table] })
         _ = try await run([
             command(
                 "pg_dump",
                 schemas.map { "--schema=\($0)" }
+                    + emptied.map { "--exclude-table-data=\($0.schema).\($0.table)" }
                     + [
                         "--format=custom", "--no-owner", "--no-privileges", "--file=\(file.path)",
                         "--dbname=\(address)",

@@ -116,8 +116,7 @@ extension ControlAPI {
         public var period: String
         /// The introductory and promotional offers.
         public var offers: [PreviewOffer]
-        /// Whether the store would sell the introductory offer to the customer, who had no subscription of the group
-        /// before; nil without a customer.
+        /// Whether the store would sell the introductory offer to the customer; nil without a customer.
         public var isNewSubscriber: Bool?
 
         /// Creates a subscription's properties.

@@ -52,7 +52,7 @@ PASSED, PROBLEMS = set(), []
 def pytest_runtest_logreport(report):
     """Notes the tests that pass."""
     if report.when == "call" and report.passed:
-        PASSED.add(re.split(r"[[@]", report.nodeid.rsplit("::", 1)[-1])[0])
+        PASSED.add(re.split(r"[@[]", report.nodeid.rsplit("::", 1)[-1])[0])
 
 
 @pytest.hookimpl(optionalhook=True)

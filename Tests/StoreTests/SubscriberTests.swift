@@ -107,8 +107,10 @@ import Testing
             } while before != nil && found.count < 9
             #expect(found == steps)
             #expect(
-                try await test.store.subscribedGroups(of: ape, in: TestStore.bundleID) == ["21000001", "21000002"])
-            #expect(try await test.store.subscribedGroups(of: ape, in: "com.example.other").isEmpty)
+                try await test.store.groupsWithoutIntroduction(of: ape, in: TestStore.bundleID) == [
+                    "21000001", "21000002",
+                ])
+            #expect(try await test.store.groupsWithoutIntroduction(of: ape, in: "com.example.other").isEmpty)
         }
     }
 

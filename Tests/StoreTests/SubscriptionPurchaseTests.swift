@@ -63,9 +63,23 @@ import Testing
             try await test.buy("club.yearly", by: account)
             try await test.cancelSubscriptions(of: account)
             test.clock.milliseconds += 400 * 86_400_000
-            try await test.buy("club.weekly", by: account)
+            #expect(try await test.store.groupsWithoutIntroduction(of: account, in: TestStore.bundleID).isEmpty)
+            // What waits for an approval keeps the offer that the catalog has no longer.
+            let asked = test.request("club.weekly", asksToBuy: true)
+            #expect(try await test.store.purchase(asked, by: account).state == .deferred)
+            test.store.catalog.replace(
+                with: try TestStore.catalog {
+                    $0.replacing(
+                        "introductoryOffers: [{ paymentMode: payUpFront",
+                        with: "adHocOffers: [{ offerID: x, paymentMode: payUpFront")
+                })
+            _ = try await test.store.approve(asked.idempotencyKey)
+            #expect(
+                try await test.store.groupsWithoutIntroduction(of: account, in: TestStore.bundleID) == ["21000001"])
             try await test.cancelSubscriptions(of: account)
             test.clock.milliseconds += 8 * 86_400_000
+            #expect(
+                try await test.store.groupsWithoutIntroduction(of: account, in: TestStore.bundleID) == ["21000001"])
             try await test.buy("club.yearly", by: account)
             let ledger = try await test.ledger()
             #expect(ledger.map(\.offer) == [nil, nil, .introductory, nil])

@@ -71,7 +71,14 @@ actor ReadyDatabases {
             return try await body(prefix)
         }
         var isEmpty = false
-        if case .success = result { isEmpty = try await empty(tables, prefix) }
+        if case .success = result {
+            do {
+                isEmpty = try await empty(tables, prefix)
+            } catch {
+                for suffix in tables.keys { try? await SchemaJanitor.drop(prefix + suffix) }
+                throw error
+            }
+        }
         if isEmpty {
             await shared.give(prefix, key)
         } else {

@@ -49,6 +49,7 @@ struct Soak {
                 var result = try await MerchantKillRun.run(backend, programs, merchant, goesOn: goesOn)
                 if goesOn() { result.add(try await KillRun.run(backend, programs, plan, goesOn: goesOn)) }
                 if goesOn() { result.add(try await sendNotifications(backend, programs, seed: plan.seed)) }
+                if goesOn() { result.add(try await renewSubscriptions(backend, programs, seed: plan.seed)) }
                 totals.add(result)
                 for problem in result.lost + result.doubled + result.wrong {
                     say("  \(backend), seed \(plan.seed): \(problem)")
@@ -80,6 +81,25 @@ struct Soak {
                 "  \(backend)  \(run.arrived) notifications, \(run.repeated) repeated requests, \(run.kills) kills, "
                     + "\(run.retries) retries")
         }
+        return totals
+    }
+
+    /// Kills a store while it renews subscriptions, while payments fail and periods are refunded, and with the apps of
+    /// two subscribers.
+    /// - Returns: the kills, and what is wrong.
+    private func renewSubscriptions(
+        _ backend: Backend, _ programs: Programs, seed: UInt64
+    ) async throws -> KillTotals {
+        var totals = KillTotals()
+        let renewals = try await RenewalKillRun.run(backend, programs, kills: 12, seed: seed)
+        let troubles = try await TroubleKillRun.run(backend, programs, kills: 4, seed: seed)
+        let apps = try await SubscriptionKillRun.run(backend, programs, launches: 30, seed: seed)
+        totals.store += renewals.kills + troubles.kills + apps.store
+        totals.random += apps.kills
+        totals.wrong += renewals.wrong + troubles.wrong + apps.wrong
+        say(
+            "  \(backend)  \(renewals.renewals) renewals, \(troubles.subscriptions) subscriptions with troubles, "
+                + "\(apps.periods) periods with apps")
         return totals
     }
 

@@ -160,7 +160,7 @@ enum ManagedSubscriptions {
         var section = ConsoleSection(
             "offers", "Offers",
             text:
-                "Offers belong to the product: a change takes effect at once. A new subscriber of the group gets the introductory offer; the app's server signs promotional offers."
+                "Offers belong to the product: a change takes effect at once. A new subscriber of the group, or a former one who never had it, gets the introductory offer; the app's server signs promotional offers."
         )
         let revision = ConsoleHidden("revision", "\(product.revision)")
         var table = ConsoleTable(

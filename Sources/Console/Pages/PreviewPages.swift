@@ -260,8 +260,8 @@ enum PreviewPages {
         {
             section.facts.append(
                 ConsoleFact(
-                    "Introductory offer", isNew ? "for this customer" : "used by this customer",
-                    note: isNew ? nil : "The customer has, or had, a subscription of the group.",
+                    "Introductory offer", isNew ? "for this customer" : "not for this customer",
+                    note: isNew ? nil : "The customer subscribes in the group, or had the offer or a code there.",
                     tone: isNew ? .good : .dim))
         }
         var table = ConsoleTable(

@@ -51,6 +51,12 @@ package struct StorePlace: Sendable {
 
     // MARK: PostgreSQL
 
+    /// The PostgreSQL table of ``Claims``; empty for SQLite.
+    package var claims: [(schema: String, table: String)] {
+        guard case .postgresql(_, let prefix) = location else { return [] }
+        return [("\(prefix)_apps", "claims")]
+    }
+
     /// Runs `body` while no process of the store can use the schemas.
     /// - Throws: ``DatabasesInUse`` when one uses them; ``DatabaseError``; the errors of `body`.
     package func whileAlone<T>(logger: Logger, _ body: () async throws -> T) async throws -> T {

@@ -70,6 +70,8 @@ extension Store {
         var owned: Ownership?
         var period: SubscriptionPeriod?
         var introduction: Transaction.Offer?
+        /// Whether the account cannot have the introductory offer of the subscription's group, or no longer.
+        var isIntroductionOver = false
         /// The account's last transaction in the subscription's group when the sale was planned.
         var lastInGroup: TransactionID?
         /// The promotional, code or win-back offer that was applied; nil for none.
@@ -288,11 +290,8 @@ extension Store {
                 sale.subscription?.waitingOffer = known.waitingOffer
             }
         }
-        // An account can use one introductory offer in each group, when it has no subscription there. A code replaces
-        // the introductory offer.
-        let isOver = known.map { $0.state == .expired || $0.state == .revoked } ?? true
-        let hadIntroduction = earlier.contains { $0.offer != nil || $0.namedOffer?.kind == .code }
-        if isOver, !hadIntroduction, promoted?.stacks ?? true,
+        sale.isIntroductionOver = !Self.canHaveIntroduction(earlier, known, at: now)
+        if !sale.isIntroductionOver, promoted?.stacks ?? true,
             let introduction = subscription.introductoryOffers.first?.description(in: storefront)
         {
             sale.amount = introduction.price
@@ -302,6 +301,15 @@ extension Store {
             sale.remainingOffer = introduction.afterFirstPeriod
         }
         return .now
+    }
+
+    /// Whether an account can have the introductory offer of a group: once, and only without a subscription and a
+    /// current period there. A code replaces the introductory offer.
+    /// - Parameter earlier: the account's own periods of the group.
+    static func canHaveIntroduction(_ earlier: [Transaction], _ known: Subscription?, at date: Int64) -> Bool {
+        let isOver = known.map { $0.state == .expired || $0.state == .revoked } ?? true
+        return isOver
+            && !earlier.contains { $0.isCurrent(at: date) || $0.offer != nil || $0.namedOffer?.kind == .code }
     }
 
     /// How long the account's periods last. Production knows only real periods.

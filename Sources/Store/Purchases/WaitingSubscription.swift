@@ -39,7 +39,7 @@ struct WaitingSubscription: Sendable, Equatable {
 
     /// Why a sale cannot have the agreed period; nil when it can.
     func refusal(of sale: Store.Sale, for purchase: Purchase) -> WireError? {
-        if introduction != nil, sale.lastInGroup != nil, sale.introduction != introduction {
+        if introduction != nil, sale.isIntroductionOver, sale.introduction != introduction {
             return WireError(
                 code: .priceChanged,
                 message: "The introductory price is no longer available, because the account has subscribed since.")

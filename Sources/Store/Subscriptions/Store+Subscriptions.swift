@@ -45,15 +45,21 @@ extension Store {
         }
     }
 
-    /// Returns the subscription groups of an app in which the account has, or had, a subscription of its own. The store
-    /// sells it no introductory offer there.
+    /// Returns the subscription groups of an app in which the store sells the account no introductory offer: the
+    /// account subscribes there, or had the offer, or a code instead.
     /// - Throws: ``DatabaseError``.
-    public func subscribedGroups(
+    public func groupsWithoutIntroduction(
         of account: Account, in bundleID: BundleID
     ) async throws -> Set<SubscriptionGroupID> {
-        try await database.read { connection in
-            let lasting = try Transactions.lasting(of: account.accountID, in: bundleID, connection)
-            return Set(lasting.filter { $0.sharedFrom == nil }.compactMap(\.subscriptionGroupID))
+        try await settleSubscriptions(of: account.accountID)
+        let now = clock.milliseconds
+        return try await database.read { connection in
+            let own = try Transactions.lasting(of: account.accountID, in: bundleID, connection)
+                .filter { $0.sharedFrom == nil }
+            return try Set(own.compactMap(\.subscriptionGroupID)).filter { group in
+                let known = try Subscriptions.find(of: account.accountID, in: bundleID, group: group, connection)
+                return !Self.canHaveIntroduction(own.filter { $0.subscriptionGroupID == group }, known, at: now)
+            }
         }
     }
 }

@@ -164,7 +164,9 @@ public struct StoreBackup: Sendable {
     ) async throws -> (begunAt: Int64, content: [BackupContent]) {
         let begunAt = milliseconds
         let before = Set(try await place.content(logger: logger).map(BackupContent.init))
-        try await tools.dump(place.schemas, into: folder.appendingPathComponent(engine.fileNames[0]))
+        // No process of a restored store holds the claims of this one, of which the backup's own is one.
+        try await tools.dump(
+            place.schemas, emptied: place.claims, into: folder.appendingPathComponent(engine.fileNames[0]))
         let after = Set(try await place.content(logger: logger).map(BackupContent.init))
         // The store may have been started with its first key meanwhile.
         try await place.check(key: configuration.storeKey, logger: logger)

@@ -33,7 +33,7 @@ extension ControlController {
         if let account {
             customer = PreviewedCustomer(
                 owned: Set(try await store.customerState(asked, for: account).ownedProductIDs),
-                groups: try await store.subscribedGroups(of: account, in: bundleID))
+                groups: try await store.groupsWithoutIntroduction(of: account, in: bundleID))
         }
         let invalid = answer.invalidProductIDs.compactMap { productID in
             // The catalog may have changed meanwhile, so that there is no obstacle any more.
