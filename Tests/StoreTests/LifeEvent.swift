@@ -174,7 +174,7 @@ enum LifeCatalog {
     }
 }
 
-/// A customer and a member of the family, on whom events happen.
+/// The customer of a life, and a member of the family who shares the purchases.
 struct LifeScene {
     private static let hour: Int64 = 3_600_000
 

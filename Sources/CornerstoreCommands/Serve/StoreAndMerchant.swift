@@ -96,8 +96,7 @@ struct StoreAndMerchant: Sendable {
         }
         services.append(
             StoreAfterOthers(
-                application: store, stopSignals: gracefulShutdownSignals,
-                merchant: merchant == nil ? nil : merchantAddresses,
+                application: store, merchant: merchant == nil ? nil : merchantAddresses,
                 console: console == nil ? nil : consoleAddresses, onReady: ready))
         if let console, let backends {
             services.append(
@@ -142,8 +141,6 @@ struct MerchantService: Service {
 /// Runs a store, once its merchant and its console have addresses, as a service of a group.
 private struct StoreAfterOthers: Service {
     let application: StoreApplication
-    /// The signals that stop the group.
-    let stopSignals: [UnixSignal]
     /// The merchant's address; nil without a merchant.
     let merchant: AsyncStream<String>?
     /// The console's address; nil without a console.
@@ -163,8 +160,7 @@ private struct StoreAfterOthers: Service {
                 inThisProcess: merchant + MerchantRoute.notifications.path)
         }
         try await application.run(
-            gracefulShutdownSignals: [], stopSignals: stopSignals, merchant: addresses.merchant,
-            console: addresses.console, onReady: onReady)
+            gracefulShutdownSignals: [], merchant: addresses.merchant, console: addresses.console, onReady: onReady)
     }
 
     private static func first(_ stream: AsyncStream<String>?) async throws -> String? {

@@ -367,7 +367,7 @@ enum Transactions {
     }
 
     /// Whether the account has a current transaction of the product, its own or one that a family shares. In a grace
-    /// period there is none, although the subscription is active.
+    /// period, an active subscription has none.
     static func hold(
         _ productID: ProductID, _ accountID: AccountID, _ bundleID: BundleID, now: Int64, _ connection: Connection
     ) throws -> Bool {

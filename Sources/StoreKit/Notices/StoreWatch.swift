@@ -89,7 +89,7 @@ final class StoreWatch: Sendable {
 
     private func isCurrent(_ run: Int) -> Bool { state.withLock { $0.run == run && !$0.isStopped } }
 
-    /// The queue, while the run goes on and the app observes.
+    /// The queue; nil when the run has ended or the app observes no more.
     private func observedQueue(_ run: Int) -> PaymentQueueEngine? {
         let payments = state.withLock { $0.run == run && !$0.isStopped ? $0.payments : nil }
         return payments.flatMap { $0.observers.isEmpty ? nil : $0 }

@@ -295,14 +295,13 @@ public struct StoreApplication: Sendable {
     /// progress.
     /// - Parameters:
     ///   - gracefulShutdownSignals: the signals that stop the process.
-    ///   - stopSignals: the signals that stop the process, if the caller waits for them; nil for those above.
     ///   - merchant: the base URL of the merchant that runs beside the store, for `addresses.json`.
     ///   - console: the base URL of the console that runs beside the store, likewise.
     ///   - onReady: called when all ports are open and `addresses.json` is written.
     /// - Throws: ``StoreServerError`` when a port cannot be opened, or another store has taken the databases.
     public func run(
-        gracefulShutdownSignals: [UnixSignal], stopSignals: [UnixSignal]? = nil, merchant: String? = nil,
-        console: String? = nil, onReady: @escaping @Sendable (Addresses) async -> Void
+        gracefulShutdownSignals: [UnixSignal], merchant: String? = nil, console: String? = nil,
+        onReady: @escaping @Sendable (Addresses) async -> Void
     ) async throws {
         let ready = ReadyPorts { addresses in
             var addresses = addresses
@@ -345,8 +344,7 @@ public struct StoreApplication: Sendable {
         // A group stops its last service first.
         services.append(
             ReadinessEnd(
-                health: operation.health, delay: configuration.drainDelay, isCurrent: operation.isCurrent,
-                signals: stopSignals ?? gracefulShutdownSignals))
+                health: operation.health, delay: configuration.drainDelay, isCurrent: operation.isCurrent))
         do {
             try await ServiceGroup(
                 configuration: .init(

@@ -41,7 +41,7 @@ public struct StoreServerConfiguration: Sendable {
     public var storeKey: StoreKey?
     /// Whether the server is ready only while a standby confirms every transaction of the database server.
     public var requiresStandby = false
-    /// How long the server goes on answering requests after a stop signal, while `GET /ready` says that it stops.
+    /// How long the server still answers requests after a stop signal, while `GET /ready` says that it stops.
     public var drainDelay = Duration.zero
     /// The number of connections to each environment's schema in PostgreSQL.
     public var connections = StoreDatabases.connections

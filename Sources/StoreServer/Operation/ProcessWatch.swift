@@ -1,7 +1,6 @@
 import Database
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
 /// Tells the other processes of the store which catalog files this process has, and logs when an older process has
 /// others.
@@ -41,8 +40,6 @@ struct ReadinessEnd: Service {
     let delay: Duration
     /// Whether the process can answer requests; nil for a store of one process.
     let isCurrent: (@Sendable () -> Bool)?
-    /// The signals that stop the process. A second one ends the wait.
-    let signals: [UnixSignal]
 
     func run() async {
         do { try await gracefulShutdown() } catch {
@@ -50,21 +47,9 @@ struct ReadinessEnd: Service {
             health.stop()
             return
         }
-        // Whoever has seen that the server stops may send the second signal.
-        let second = await UnixSignalsSequence(trapping: delay > .zero ? signals : [])
         health.stop()
         // A process that has lost the database would only refuse requests, and delay its next start.
         guard isCurrent?() ?? true else { return }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { [delay] in try? await Task.sleep(for: delay) }
-            // A sequence of no signals ends at once.
-            if !signals.isEmpty {
-                group.addTask {
-                    for await _ in second { return }
-                }
-            }
-            _ = await group.next()
-            group.cancelAll()
-        }
+        try? await Task.sleep(for: delay)
     }
 }

@@ -150,7 +150,7 @@ final class StoreHealth: Sendable {
         return finding
     }
 
-    /// The answer to a question, or that there is none in time.
+    /// Waits for the answer to a question, for a limited time.
     private func answer(to question: Task<Finding, Never>) async -> Finding {
         let silence = Finding(problem: .database, reason: "no answer within \(patience)")
         let (findings, tell) = AsyncStream.makeStream(of: Finding.self)

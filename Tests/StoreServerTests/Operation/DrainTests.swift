@@ -2,7 +2,6 @@ import Foundation
 import ServiceLifecycle
 import TestSupport
 import Testing
-import UnixSignals
 
 @testable import StoreServer
 
@@ -33,25 +32,6 @@ import UnixSignals
         }
     }
 
-    @Test func aSecondSignalEndsTheWait() async throws {
-        try await TemporaryDirectory.with { directory async throws in
-            try await RunningServer.with(
-                directory.url, signals: [.sigwinch], { $0.drainDelay = .seconds(600) }
-            ) { server async throws in
-                let path = server.addresses.sandbox + "/ready"
-                kill(getpid(), SIGWINCH)
-                let end = ContinuousClock.now + .seconds(30)
-                var ready = try await server.send("GET", path)
-                while ready.status == 200, ContinuousClock.now < end { ready = try await server.send("GET", path) }
-                #expect(ready.status == 503, "\(ready.text)")
-                kill(getpid(), SIGWINCH)
-                var isOpen = true
-                while isOpen, ContinuousClock.now < end { isOpen = (try? await server.send("GET", path)) != nil }
-                #expect(!isOpen)
-            }
-        }
-    }
-
     @Test(arguments: [true, false])
     func onlyAProcessThatCanAnswerWaits(_ isLost: Bool) async throws {
         var isCurrent: (@Sendable () -> Bool)?
@@ -60,7 +40,7 @@ import UnixSignals
         #expect(await health.problem() == nil)
         let delay = isLost ? Duration.seconds(600) : .zero
         let group = ServiceGroup(
-            services: [ReadinessEnd(health: health, delay: delay, isCurrent: isCurrent, signals: [])],
+            services: [ReadinessEnd(health: health, delay: delay, isCurrent: isCurrent)],
             logger: .quiet)
         await group.triggerGracefulShutdown()
         try await group.run()
