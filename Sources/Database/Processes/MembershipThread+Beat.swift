@@ -156,11 +156,17 @@ extension MembershipThread {
         guard hears else { return }
         let versions = changes.takeAcknowledgements(of: node)
         if !versions.isEmpty { try table.acknowledge(versions, by: node, session) }
-        guard let apply = core.apply, ContinuousClock.now >= notBefore, let work = changes.next() else { return }
+        guard let apply = core.apply, ContinuousClock.now >= notBefore else { return }
+        let announcements: [Announcement]?
+        switch changes.next() {
+        case .nothing: return
+        case .everything: announcements = nil
+        case .changes(let heard): announcements = heard
+        }
         // In a task of its own, so that the beats go on.
         Task { [core, logger, failures] in
             do {
-                try await apply(work)
+                try await apply(announcements)
                 core.finish(isDone: true)
             } catch {
                 // An error once until they are applied again.
