@@ -3,8 +3,6 @@ import Foundation
 extension MembershipThread {
     /// The greatest difference between the machine's clock and PostgreSQL's, in milliseconds.
     private static let clockTolerance: Int64 = 2_000
-    /// The beats in a row with a wrong clock after which transactions fail.
-    private static let mostWrongClocks = 3
     /// The pause after changes could not be applied. It doubles with each further failure.
     private static let failurePause = Duration.milliseconds(100)
     /// The most times that the pause doubles.
@@ -100,27 +98,24 @@ extension MembershipThread {
                 + "seconds apart; set the clocks, for example with NTP")
     }
 
-    /// Fails the transactions after three wrong clocks in a row, until a right one.
+    /// Fails the transactions while the clock is wrong. A slow answer makes no clock wrong, so one beat is enough.
     ///
     /// - Returns: Whether transactions may run.
     private func watchClock(_ clock: (offset: Int64, isWrong: Bool)) -> Bool {
         core.setClockOffset(clock.offset)
+        defer { isClockWrong = clock.isWrong }
         guard clock.isWrong else {
-            if wrongClocks >= Self.mostWrongClocks {
+            if isClockWrong {
                 core.setProblem(nil)
                 logger.notice("the machine's clock is right again")
             }
-            wrongClocks = 0
             return true
         }
-        wrongClocks += 1
-        guard wrongClocks >= Self.mostWrongClocks else { return true }
-        if wrongClocks == Self.mostWrongClocks {
-            let error = Self.clockDiffers(by: clock.offset, from: lastBeat)
-            core.setProblem(error)
-            logger.error("the machine's clock is wrong", metadata: ["reason": "\(error)"])
-        }
         core.forgetTimes()
+        let error = Self.clockDiffers(by: clock.offset, from: lastBeat)
+        // Each time, since a new connection forgets the problem.
+        core.setProblem(error)
+        if !isClockWrong { logger.error("the machine's clock is wrong", metadata: ["reason": "\(error)"]) }
         return false
     }
 
@@ -151,7 +146,7 @@ extension MembershipThread {
                 notBefore = .now + Self.failurePause * (1 << min(failures, Self.mostDoublings))
                 failures += 1
             }
-            if wrongClocks < Self.mostWrongClocks { confirm() }
+            if !isClockWrong { confirm() }
         }
         guard hears else { return }
         let versions = changes.takeAcknowledgements(of: node)

@@ -102,7 +102,7 @@ public struct StoreApplication: Sendable {
             catalog: CatalogNews.digest(of: configuration.catalogFiles), startedAt: milliseconds(now)())
         let databases = try await open(
             configuration.databaseURL.map { .postgresql(url: $0, schemaPrefix: configuration.schemaPrefix) }
-                ?? .folder(folder), facts, configuration, logger)
+                ?? .folder(folder), facts, configuration, now: now, logger: logger)
         do {
             let secrets = try await StoreSecrets.open(databases, key: configuration.storeKey)
             if configuration.databaseURL != nil {
@@ -219,11 +219,12 @@ public struct StoreApplication: Sendable {
 
     private static func open(
         _ location: StoreDatabases.Location, _ facts: ProcessFacts, _ configuration: StoreServerConfiguration,
-        _ logger: Logger
+        now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> StoreDatabases {
         let sharing =
             configuration.isShared
-            ? StoreDatabases.Sharing(facts: facts, node: configuration.node, name: facts.name) : nil
+            ? StoreDatabases.Sharing(
+                facts: facts, node: configuration.node, name: facts.name, now: milliseconds(now)) : nil
         do {
             return try await StoreDatabases.open(
                 location, sharing: sharing, connections: configuration.connections, logger: logger

@@ -33,13 +33,14 @@ struct SeveralProcessesTests {
 
         /// Runs a server until the body ends.
         func serve<T: Sendable>(
-            _ name: String, logger: Logger = .quiet, _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+            _ name: String, clock: MachineClock? = nil, logger: Logger = .quiet,
+            _ change: (inout StoreServerConfiguration) -> Void = { _ in },
             _ body: @escaping @Sendable (RunningServer) async throws -> T
         ) async throws -> T {
             let own = folder.appendingPathComponent(name)
             try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
             return try await RunningServer.with(
-                own, logger: logger,
+                own, clock: clock, logger: logger,
                 { configuration in
                     share(&configuration)
                     change(&configuration)
@@ -203,7 +204,7 @@ struct SeveralProcessesTests {
                 of: .postgresql(
                     url: try #require(place.databaseURL), schema: "\(place.prefix)_apps", connections: 1),
                 name: "other", facts: ProcessFacts(version: "0.0.0", name: "other", startedAt: 1), node: nil,
-                logger: .quiet)
+                now: { Int64(Date().timeIntervalSince1970 * 1000) }, logger: .quiet)
             try await other.share()
             let error = try await place.refused("second") { _ in }
             let text = error.map { "\($0)" } ?? "started"
