@@ -147,8 +147,14 @@ import Testing
             try await until { two.isFresh }
             try await scene.withDatabase(one) { database async throws in
                 scene.relay.hold(afterReceiving: 0)
+                async let reading = ContinuousClock().measure { try await database.check() }
+                let begun = ContinuousClock.now
                 try await database.announce("a", "x")
+                let took = ContinuousClock.now - begun
                 #expect(!two.isFresh || journal.details == ["x"])
+                // At most 1.25 s after the commit. A busy machine delays the read, too, and gets a second more.
+                let read = try await reading
+                #expect(took < .milliseconds(2_250) + read)
                 scene.relay.mend()
                 // It notices what it missed.
                 try await until { journal.details == ["x"] || journal.readings > 1 }

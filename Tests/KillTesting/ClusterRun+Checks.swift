@@ -10,13 +10,18 @@ import TestSupport
 extension ClusterRun {
     // MARK: Numbers
 
-    /// Each store has a number of its own and knows of all others.
+    /// Each store has the number that it was given and knows of all others.
     func checkNumbers() async throws {
-        var nodes: [Int] = []
         let end = ContinuousClock.now + .seconds(10)
-        for address in await cluster.stores.controlPorts() {
+        for (index, address) in await cluster.stores.controlPorts().enumerated() {
+            // The numbers of the stores begin with 1.
+            let number = index + 1
             let settings = try await HTTPReply("GET", "\(address)/control/v1/settings")
-            if let node = settings.json["node"] as? Int { nodes.append(node) }
+            if let node = settings.json["node"] as? Int {
+                findings.check(node == number, "store \(number) has the number \(node)")
+            } else {
+                findings.add("store \(number) names no number: \(settings.status) \(settings.text.prefix(200))")
+            }
             let expected = "store_processes \(cluster.stores.count)\n"
             var metrics = ""
             // A store that has just started is known to the others after their next beat.
@@ -24,11 +29,8 @@ extension ClusterRun {
                 metrics = try await HTTPReply("GET", "\(address)/metrics").text
             } while !metrics.contains(expected) && ContinuousClock.now < end
             findings.check(
-                metrics.contains(expected), "a store does not know of \(cluster.stores.count) processes")
+                metrics.contains(expected), "store \(number) does not know of \(cluster.stores.count) processes")
         }
-        findings.check(
-            nodes.count == cluster.stores.count && Set(nodes).count == nodes.count,
-            "the stores have the numbers \(nodes)")
     }
 
     // MARK: Content
