@@ -4,6 +4,14 @@ import TestSupport
 
 /// Several stores whose PostgreSQL loses its primary while customers buy, and goes on with its standby.
 public enum FailoverRun {
+    /// How a PostgreSQL loses its primary.
+    public enum Loss: Sendable {
+        /// Its processes are killed, and its machine refuses connections.
+        case processes
+        /// Its machine is gone without a word.
+        case machine
+    }
+
     /// What a run came to.
     public struct Totals: Sendable {
         /// Purchases that were confirmed and are in the ledger.
@@ -18,7 +26,8 @@ public enum FailoverRun {
     }
 
     private static let customers = 12
-    /// The longest time from the crash until every store has sold again, with a standby that is promoted at once.
+    /// The longest time from the crash until every store has sold again, with a standby that is promoted at once. No
+    /// purchase takes longer.
     private static let longestPause = Duration.seconds(10)
 
     /// What the tasks of a run share.
@@ -27,10 +36,17 @@ public enum FailoverRun {
         let pause = Mutex(Duration.zero)
     }
 
+    /// The reason why ``Loss/machine`` cannot be tried here; nil when it can.
+    public static func obstacle(_ programs: Programs) async throws -> String? {
+        try await TemporaryDirectory.with { directory in
+            try await PostgreSQLPair.obstacle(programs, directory: directory.url)
+        }
+    }
+
     /// Crashes a primary with a synchronous standby: nothing that was confirmed is lost, and the stores go on by
     /// themselves.
-    public static func run(_ programs: Programs) async throws -> Totals {
-        try await withStores(programs, isSynchronous: true) { pair, stores, findings in
+    public static func run(_ programs: Programs, losing loss: Loss) async throws -> Totals {
+        try await withStores(programs, isSynchronous: true, canVanish: loss == .machine) { pair, stores, findings in
             var totals = Totals()
             let control = PatientClient(addresses: await stores.controlPorts(), findings: findings)
             let device = PatientClient(addresses: await stores.sandboxes(), findings: findings)
@@ -47,9 +63,12 @@ public enum FailoverRun {
                     group.addTask {
                         var customer = try await ClusterCustomer.signUp(number, device, control)
                         while !course.isOver.withLock({ $0 }) {
+                            let begin = ContinuousClock.now
                             if try await customer.buy("gems") == nil {
                                 findings.add("\(customer.email) could not buy")
                             }
+                            let passed = ContinuousClock.now - begin
+                            findings.check(passed <= longestPause, "\(customer.email) waited \(passed) for a purchase")
                         }
                         return [customer]
                     }
@@ -58,7 +77,7 @@ public enum FailoverRun {
                     defer { course.isOver.withLock { $0 = true } }
                     try await Task.sleep(for: .seconds(5))
                     let crash = ContinuousClock.now
-                    try await pair.perform(.crash)
+                    try await pair.perform(loss == .machine ? .vanish : .crash)
                     try await pair.perform(.promote)
                     let served = try await sell(to: local, findings)
                     let passed = ContinuousClock.now - crash
@@ -142,13 +161,14 @@ public enum FailoverRun {
     }
 
     private static func withStores<T>(
-        _ programs: Programs, isSynchronous: Bool,
+        _ programs: Programs, isSynchronous: Bool, canVanish: Bool = false,
         _ body: (PostgreSQLPair, [StoreProcess], Findings) async throws -> T
     ) async throws -> T {
         try await TemporaryDirectory.with { directory in
             let folder = directory.url
             let bucket = try await S3Server.bucket()
-            let pair = try await PostgreSQLPair(programs, isSynchronous: isSynchronous, directory: folder)
+            let pair = try await PostgreSQLPair(
+                programs, isSynchronous: isSynchronous, canVanish: canVanish, directory: folder)
             let ports = try Ports.free(2)
             let shared = SharedStore(
                 key: try SharedStore.makeKey(in: folder),

@@ -5,8 +5,10 @@ import TestSupport
 struct PostgreSQLPair: Sendable {
     /// What happens to one of the servers.
     enum Event: String, Sendable {
-        /// All processes of the primary are killed at once.
+        /// All processes of the primary are killed at once, and its machine refuses connections.
         case crash
+        /// The primary's machine is gone: it answers nothing, acknowledges nothing and refuses nothing any more.
+        case vanish
         case stopStandby = "stop-standby"
         case startStandby = "start-standby"
         /// The standby becomes the primary.
@@ -29,8 +31,9 @@ struct PostgreSQLPair: Sendable {
     /// Makes and starts both.
     /// - Parameters:
     ///   - isSynchronous: whether a commit waits for the standby.
+    ///   - canVanish: whether the primary has a machine of its own; see ``obstacle(_:directory:)``.
     ///   - directory: the folder for the script's output.
-    init(_ programs: Programs, isSynchronous: Bool, directory: URL) async throws {
+    init(_ programs: Programs, isSynchronous: Bool, canVanish: Bool = false, directory: URL) async throws {
         self.programs = programs
         // PostgreSQL's user cannot read the test's own folder.
         folder = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -40,10 +43,21 @@ struct PostgreSQLPair: Sendable {
         let (status, output) = try await programs.run(
             [
                 "start", folder.path, "\(ports[0])", "\(ports[1])", isSynchronous ? "synchronous" : "asynchronous",
-            ], Programs.environment, log: log, program: Self.script)
+            ] + (canVanish ? ["machine"] : []), Programs.environment, log: log, program: Self.script)
         url = output.trimmingCharacters(in: .whitespacesAndNewlines)
         guard status == 0 else {
             throw KillTestError("PostgreSQL did not start: \(ServerProcess.end(of: log))")
+        }
+    }
+
+    /// The reason why the primary cannot have a machine of its own, which needs root; nil when it can.
+    static func obstacle(_ programs: Programs, directory: URL) async throws -> String? {
+        let log = directory.appendingPathComponent("pair.log")
+        let (status, output) = try await programs.run(["can-vanish"], Programs.environment, log: log, program: script)
+        switch status {
+        case 0: return nil
+        case 1: return output.trimmingCharacters(in: .whitespacesAndNewlines)
+        default: throw KillTestError("postgresql-pair can-vanish: \(ServerProcess.end(of: log))")
         }
     }
 
