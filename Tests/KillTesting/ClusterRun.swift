@@ -347,17 +347,9 @@ public struct ClusterRun: Sendable {
         var seen: Set<String> = []
         for customer in customers {
             let ledger = try await cluster.stores[0].ledger(of: customer.email).map(\.transactionId)
-            if ledger.count != Set(ledger).count || !seen.isDisjoint(with: ledger) {
-                findings.add("the ledger of \(customer.email) has a transaction twice")
-            }
+            customer.compare(with: ledger, findings)
+            findings.check(seen.isDisjoint(with: ledger), "a transaction of \(customer.email) is another's, too")
             seen.formUnion(ledger)
-            // Every key was repeated until it was answered, so there is nothing else in the ledger.
-            for lost in Set(customer.bought).subtracting(ledger) {
-                findings.add("\(lost) of \(customer.email) was confirmed and is lost")
-            }
-            for strange in Set(ledger).subtracting(customer.bought) {
-                findings.add("\(strange) of \(customer.email) is in the ledger and was never confirmed")
-            }
             let receipt = try await customer.receipt()
             for store in stores { try await verify(receipt, of: customer, at: store) }
             try await verify(receipt, of: customer, at: cluster.merchants)

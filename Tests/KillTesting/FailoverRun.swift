@@ -92,12 +92,7 @@ public enum FailoverRun {
             for customer in done {
                 let ledger = try await stores[0].ledger(of: customer.email).map(\.transactionId)
                 totals.purchases += ledger.count
-                for lost in Set(customer.bought).subtracting(ledger) {
-                    findings.add("\(lost) of \(customer.email) was confirmed and is lost")
-                }
-                if ledger.count != Set(ledger).count || ledger.count > customer.bought.count {
-                    findings.add("\(customer.email) has \(ledger.count) purchases for \(customer.bought.count)")
-                }
+                customer.compare(with: ledger, findings)
             }
             totals.wrong = findings.all
             return totals
@@ -166,44 +161,27 @@ public enum FailoverRun {
     ) async throws -> T {
         try await TemporaryDirectory.with { directory in
             let folder = directory.url
-            let bucket = try await S3Server.bucket()
-            let pair = try await PostgreSQLPair(
-                programs, isSynchronous: isSynchronous, canVanish: canVanish, directory: folder)
-            let ports = try Ports.free(2)
-            let shared = SharedStore(
-                key: try SharedStore.makeKey(in: folder),
-                blobs: "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1",
-                storefrontURL: "http://127.0.0.1:\(ports[0])", ocspURL: "http://127.0.0.1:\(ports[1])/ocsp",
-                needsStandby: isSynchronous)
-            // At the same moment: one of them makes the authority, and the others read it from the database.
-            let starts = await withTaskGroup(of: Result<StoreProcess, any Error>.self) { group in
-                for number in 0..<3 {
-                    group.addTask {
-                        do {
-                            return .success(
-                                try await StoreProcess(
-                                    programs, folder: folder.appendingPathComponent("store\(number)"),
-                                    databaseURL: pair.url, schemaPrefix: "failover", shared: shared,
-                                    hasAuthority: false))
-                        } catch {
-                            return .failure(error)
-                        }
-                    }
+            return try await PostgreSQLPair.with(
+                programs, isSynchronous: isSynchronous, canVanish: canVanish, directory: folder
+            ) { pair in
+                let shared = try await SharedStore.make(in: folder, needsStandby: isSynchronous)
+                // One of them makes the authority, and the others read it from the database.
+                let (stores, failure) = await ServerProcess.startTogether(0..<3) { number in
+                    try await StoreProcess(
+                        programs, folder: folder.appendingPathComponent("store\(number)"), databaseURL: pair.url,
+                        schemaPrefix: "failover", shared: shared, hasAuthority: false)
                 }
-                return await group.reduce(into: [Result<StoreProcess, any Error>]()) { $0.append($1) }
+                let result: Result<T, any Error>
+                do {
+                    if let failure { throw failure }
+                    result = .success(try await body(pair, stores, Findings()))
+                } catch {
+                    let logs = stores.map { $0.logEnd }.joined(separator: "\n")
+                    result = .failure(KillTestError("\(error)\n\(logs)"))
+                }
+                for store in stores { await store.stop() }
+                return try result.get()
             }
-            let stores = starts.compactMap { try? $0.get() }
-            let result: Result<T, any Error>
-            do {
-                for start in starts { _ = try start.get() }
-                result = .success(try await body(pair, stores, Findings()))
-            } catch {
-                let logs = stores.map { $0.logEnd }.joined(separator: "\n")
-                result = .failure(KillTestError("\(error)\n\(logs)"))
-            }
-            for store in stores { await store.stop() }
-            try await pair.perform(.stop)
-            return try result.get()
         }
     }
 }

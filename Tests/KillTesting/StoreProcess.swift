@@ -18,6 +18,21 @@ struct SharedStore: Sendable {
     /// Whether a process is ready only beside a synchronous standby.
     var needsStandby = false
 
+    /// With a store key in a folder, and a bucket of its own.
+    static func make(in folder: URL, needsStandby: Bool = false) async throws -> SharedStore {
+        let ports = try Ports.free(2)
+        return SharedStore(
+            key: try makeKey(in: folder), blobs: try await makeBucket(),
+            storefrontURL: "http://127.0.0.1:\(ports[0])", ocspURL: "http://127.0.0.1:\(ports[1])/ocsp",
+            needsStandby: needsStandby)
+    }
+
+    /// The value of `--blobs` for a new bucket.
+    static func makeBucket() async throws -> String {
+        let bucket = try await S3Server.bucket()
+        return "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1"
+    }
+
     /// Makes a store key in a folder.
     static func makeKey(in folder: URL) throws -> URL {
         let key = folder.appendingPathComponent("store.key")
