@@ -4,26 +4,8 @@ import Testing
 @testable import CornerstoreCommands
 
 @Suite(.timeLimit(.minutes(1))) struct SignOfferCommandTests {
-    private static let club = """
-        cornerstore-catalog: 1
-        apps:
-          - bundleID: com.example.app
-            name: Example
-            products: []
-            subscriptionGroups:
-              - id: "21000001"
-                name: Club
-                subscriptions:
-                  - productID: club.monthly
-                    groupNumber: 1
-                    recurringSubscriptionPeriod: P1M
-                    displayPrice: 5.99
-                    adHocOffers:
-                      - { offerID: come-back, paymentMode: payAsYouGo, displayPrice: 1.99, subscriptionPeriod: P1M }
-        """
-
     @Test func aSignedOfferIsBought() async throws {
-        try await RunningStore.with(yaml: Self.club) { store async throws in
+        try await RunningStore.with(yaml: RunningStore.club) { store async throws in
             @Sendable func buy(_ options: String...) async throws -> ChildProcess.Result {
                 try await Program.run(["buy", "club.monthly", "--data", store.data] + options)
             }
