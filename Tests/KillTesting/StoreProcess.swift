@@ -152,6 +152,30 @@ actor StoreProcess {
         }
     }
 
+    /// Runs a store on files and a database of its own for as long as `body` runs.
+    ///
+    /// - Parameter seed: the seed of the random choices, which an error names; nil when there are none.
+    /// - Throws: ``KillTestError`` with the error of `body` and the end of the store's log.
+    static func with<T>(
+        _ backend: Backend, _ programs: Programs, seed: UInt64? = nil, _ body: (StoreProcess) async throws -> T
+    ) async throws -> T {
+        try await TemporaryDirectory.with { directory in
+            try await backend.withServerDatabase { url, prefix in
+                let store = try await StoreProcess(
+                    programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix)
+                do {
+                    let result = try await body(store)
+                    await store.stop()
+                    return result
+                } catch {
+                    let log = store.logEnd
+                    await store.stop()
+                    throw KillTestError("\(seed.map { "seed \($0), " } ?? "")\(backend): \(error)\n\(log)")
+                }
+            }
+        }
+    }
+
     private static var catalog: String {
         let products =
             consumables.map { ($0, "Consumable") } + nonConsumables.map { ($0, "NonConsumable") }
