@@ -291,6 +291,12 @@ public struct StoreApplication: Sendable {
 
     // MARK: Running
 
+    /// Lets `GET /ready` say that the server is stopping. Add it as the last service to a group in which other services
+    /// stop before the server.
+    public var stopAnnouncement: any Service {
+        ReadinessEnd(health: operation.health, delay: .zero, isCurrent: operation.isCurrent)
+    }
+
     /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
     /// progress.
     /// - Parameters:
