@@ -11,7 +11,7 @@ import Testing
 @Suite(.enabled(if: Backend.available.contains(.postgresql)), .timeLimit(.minutes(1)))
 struct SharedStoreTests {
     /// Waits until something holds that takes the beats of the processes, which nobody can move.
-    private static func holds(_ condition: () async throws -> Bool) async throws -> Bool {
+    static func holds(_ condition: () async throws -> Bool) async throws -> Bool {
         let end = ContinuousClock.now + .seconds(20)
         while try await !condition() {
             guard ContinuousClock.now < end else { return false }
