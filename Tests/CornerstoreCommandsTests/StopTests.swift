@@ -15,7 +15,7 @@ import Testing
                     "GET", server + "/ready", body: nil as Data?, headers: [], limit: 1 << 16)
                 return (answer.status, String(decoding: answer.body, as: UTF8.self))
             }
-            let (head, isRead) = AsyncStream.makeStream(of: Never.self)
+            let (head, isRead) = AsyncStream.makeStream(of: Void.self)
             let isSeen = DispatchSemaphore(value: 0)
             // The console waits for the body of this request, and its stop for the request.
             async let request = RawConnection.run {

@@ -94,10 +94,11 @@ extension ContentLibrary {
         return upload
     }
 
-    /// The upload with ``ContentUpload/offset`` set to the number of bytes that have arrived.
+    /// The upload with the number of bytes that have arrived, or with the mark that they are elsewhere.
     func counted(_ upload: ContentUpload) -> ContentUpload {
         var upload = upload
         upload.offset = upload.isSettled ? upload.length : staging.length(upload.uploadID)
+        upload.isElsewhere = !upload.isSettled && !staging.has(upload)
         return upload
     }
 

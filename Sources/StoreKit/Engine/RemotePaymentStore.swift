@@ -87,8 +87,8 @@ struct RemotePaymentStore: PaymentStore {
     }
 
     /// Fetches and writes the app receipt.
-    /// - Throws: ``StoreFailure``; `unreachable` also when this device refuses the receipt, so that a paid purchase waits
-    ///   for one that it accepts.
+    /// - Throws: ``StoreFailure``; `unreachable` also when this device refuses the receipt, so that a paid purchase
+    ///   waits for one that it accepts.
     func renew(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) {
         guard try await replaceReceipt(request, token: token) else { throw .unreachable }
     }
