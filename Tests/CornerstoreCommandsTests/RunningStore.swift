@@ -15,6 +15,8 @@ struct RunningStore: Sendable {
     let addresses: Addresses
     /// What runs.
     let application: StoreAndMerchant
+    /// Tells it to stop, as a signal does, and returns at once.
+    let stop: @Sendable () async -> Void
 
     /// Runs a command against it.
     func run(_ line: String...) async -> (status: Int32, output: String, errors: String) {
@@ -86,8 +88,9 @@ struct RunningStore: Sendable {
     ///   - yaml: a catalog in our own format; nil for ``catalog``.
     ///   - files: the files beside the catalog, by name.
     ///   - merchant: the settings of the merchant beside it; nil for none.
+    ///   - hasConsole: whether a console runs beside it.
     static func with(
-        yaml: String? = nil, files: [String: Data] = [:], merchant: MerchantSettings? = nil,
+        yaml: String? = nil, files: [String: Data] = [:], merchant: MerchantSettings? = nil, hasConsole: Bool = false,
         _ body: @Sendable (RunningStore) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.with { directory in
@@ -107,7 +110,12 @@ struct RunningStore: Sendable {
             let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
             let group = ServiceGroup(
                 configuration: .init(
-                    services: [.init(service: StoreService(application: application) { isReady.yield($0) })],
+                    services: [
+                        .init(
+                            service: StoreService(application: application, hasConsole: hasConsole) {
+                                isReady.yield($0)
+                            })
+                    ],
                     logger: ServeAction.logger(.critical)))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
@@ -117,7 +125,9 @@ struct RunningStore: Sendable {
                 for await addresses in ready {
                     do {
                         try await body(
-                            RunningStore(directory: directory, addresses: addresses, application: application))
+                            RunningStore(
+                                directory: directory, addresses: addresses, application: application,
+                                stop: { await group.triggerGracefulShutdown() }))
                     } catch {
                         await group.triggerGracefulShutdown()
                         throw error

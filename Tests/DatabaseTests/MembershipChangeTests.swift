@@ -226,9 +226,22 @@ import Testing
             (facts.address, facts.node) = ("http://127.0.0.1:1", 40)
             two.tell(facts)
             try await until { one.others.first?.address == "http://127.0.0.1:1" }
-            #expect(one.others.map(\.node) == [two.node])
+            #expect(one.others.map(\.node) == [two.node] && one.known.map(\.facts) == one.others)
+            // A process that was killed a minute ago is known, as silent; one that ended in order is not.
+            let killed = try JSONEncoder().encode(ProcessFacts(node: 63, version: "1", name: "killed", startedAt: 1))
+            try await scene.withProcesses { processes async throws in
+                try await processes.write { connection in
+                    try connection.execute(
+                        """
+                        INSERT INTO store_processes (node, session, name, started_at, beat, hears, facts)
+                        VALUES (63, 'killed', 'killed', 1,
+                            CAST(1000 * EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT) - 60000, TRUE, $1)
+                        """, [String(decoding: killed, as: UTF8.self)])
+                }
+            }
             await two.leave()
             try await until { one.others.isEmpty }
+            #expect(one.known.map(\.facts.name) == ["killed"] && one.known.first.map { $0.silence >= 60_000 } == true)
             await one.leave()
         }
     }

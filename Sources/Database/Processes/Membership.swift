@@ -179,6 +179,10 @@ public final class Membership: Fence {
     /// The other processes that have shown in the last five seconds that they live, as of the last beat.
     public var others: [ProcessFacts] { core.others }
 
+    /// The other processes that have shown in the last hour that they live, and have not ended in order since, as of
+    /// the last beat. Those with a long ``KnownProcess/silence`` were killed, or have lost the database.
+    public var known: [KnownProcess] { core.known }
+
     /// What the others are told of this process.
     public var facts: ProcessFacts { core.facts }
 

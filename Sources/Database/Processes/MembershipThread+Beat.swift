@@ -3,6 +3,8 @@ import Foundation
 extension MembershipThread {
     /// The greatest difference between the machine's clock and PostgreSQL's, in milliseconds.
     private static let clockTolerance: Int64 = 2_000
+    /// How long a process that has not ended in order is known after its last beat, in milliseconds.
+    private static let knownFor: Int64 = 3_600_000
     /// The pause after changes could not be applied. It doubles with each further failure.
     private static let failurePause = Duration.milliseconds(100)
     /// The most times that the pause doubles.
@@ -25,9 +27,14 @@ extension MembershipThread {
             return [:]
         }
         lastBeat = time
-        let limit = time - Int64(timing.held / .milliseconds(1))
-        let others = beat.others.filter { $0.value.beat > limit }.mapValues { $0.facts }
-        core.setOthers(others.sorted { $0.key < $1.key }.compactMap { Self.facts($0.value) })
+        let held = Int64(timing.held / .milliseconds(1))
+        let others = beat.others.filter { $0.value.beat > time - held }.mapValues { $0.facts }
+        let known = beat.others.filter { $0.value.beat > time - Self.knownFor }.sorted { $0.key < $1.key }.compactMap {
+            let silence = max(time - $0.value.beat, 0)
+            return Self.facts($0.value.facts).map { KnownProcess(facts: $0, silence: silence) }
+        }
+        core.setKnown(known)
+        core.setOthers(known.filter { $0.silence < held }.map(\.facts))
         let isClockRight = watchClock(Self.clock(time, before, after))
         if isClockRight { core.setAnswered(asked) }
         guard canHear else { return others }

@@ -10,6 +10,8 @@ struct StoreOperation: Sendable {
     let node: Int?
     /// The other processes of the store, which have sheets, visits, uploads and feeds of their own.
     let others: OtherProcess
+    /// This process among the others of the store; nil for a store of one process.
+    let process: (@Sendable () -> ProcessState)?
     /// Whether the process has heard of all changes up to a few seconds ago, and its clock is right; nil for a store of
     /// one process.
     let isCurrent: (@Sendable () -> Bool)?

@@ -104,6 +104,16 @@ struct SeveralProcessesTests {
                     }
                     let metrics = try await second.control("GET", "/metrics", headers: []).text
                     #expect(metrics.contains("store_processes 2\n"))
+                    // The operator sees both, at each of them.
+                    for server in [first, second] {
+                        let isShown = try await SharedStoreTests.holds {
+                            let processes = try await SharedStoreTests.processes(server)
+                            return processes.map(\.node) == nodes.compactMap(\.self).sorted()
+                                && processes.allSatisfy { $0.state == "ready" && $0.address != nil }
+                                && processes.filter(\.isOwn).map(\.address) == [server.addresses.control]
+                        }
+                        #expect(isShown)
+                    }
                 }
             }
         }
@@ -143,6 +153,8 @@ struct SeveralProcessesTests {
                     }
                     #expect(refused.status == 421 && refused.code == "other_process", "\(refused.text)")
                     #expect(refused.headers.first(name: "Cornerstore-Process") == "0a")
+                    #expect(try await second.hosted().first?.uploads.map(\.isElsewhere) == [true])
+                    #expect(try await first.hosted().first?.uploads.map(\.isElsewhere) == [nil])
                     let sent = try await first.append(package.bytes, to: upload, at: 0)
                     #expect(sent.status == 200, "\(sent.text)")
                     let completed = try await first.complete(upload)

@@ -19,6 +19,11 @@ struct SharedStoreTests {
         return true
     }
 
+    /// The processes that a server shows to the operator.
+    static func processes(_ server: RunningServer) async throws -> [ControlAPI.StoreProcess] {
+        try await server.control("GET", ControlRoute.settings.path).decoded(ControlAPI.Settings.self).processes ?? []
+    }
+
     // MARK: Leaves
 
     @Test func receiptsFromBeforeARotationVerifyAtBothProcesses() async throws {
@@ -95,12 +100,19 @@ struct SharedStoreTests {
                     // At most 1.25 s after the commit. A busy machine delays the read, too, and gets a second more.
                     let read = try await reading
                     #expect(took < .milliseconds(2_250) + read)
+                    var (isNotReady, isSeen) = (false, false)
                     let reason = try await Self.holds {
                         let reply = try await first.send("GET", ready)
-                        return reply.status == 503
-                            && ["cannot_hear", "no_node"].contains(reply.json["reason"] as? String ?? "")
+                        isNotReady =
+                            isNotReady
+                            || reply.status == 503
+                                && ["cannot_hear", "no_node"].contains(reply.json["reason"] as? String ?? "")
+                        // The operator sees it at the other process.
+                        let states = try await Self.processes(second).filter { !$0.isOwn }.map(\.state)
+                        isSeen = isSeen || states == ["silent"]
+                        return isNotReady && isSeen
                     }
-                    #expect(reason)
+                    #expect(reason, "\(isNotReady) \(isSeen)")
                     #expect(try await second.send("GET", second.addresses.sandbox + "/ready").status == 200)
                     // It connects again by itself, ends the silent session and hears what it has missed.
                     let isBack = try await Self.holds { try await first.send("GET", ready).status == 200 }
