@@ -14,7 +14,7 @@ package enum BackupEngine: String, Codable, Sendable {
 /// The list of what a backup contains. It is written last: a folder without it is not a complete backup.
 package protocol BackupListing: Codable, Sendable {
     /// The format's name, which tells a store's backup from a merchant's.
-    static var format: String { get }
+    static var formatName: String { get }
     /// Whose backup it is, in a sentence and in the commands: `store` or `merchant`.
     static var owner: String { get }
 
@@ -71,7 +71,7 @@ extension BackupListing {
                 .badBackup, "\(folder.path) is not a complete backup: it has no \(fileName), which is written last.")
         }
         guard size <= largestList, let data = FileManager.default.contents(atPath: file.path),
-            let listing = try? JSONDecoder().decode(Self.self, from: data), listing.format == format
+            let listing = try? JSONDecoder().decode(Self.self, from: data), listing.format == formatName
         else { throw BackupError(.badBackup, "\(file.path) is not a file that “\(owner) backup” writes.") }
         guard listing.version == 1 else {
             throw BackupError(

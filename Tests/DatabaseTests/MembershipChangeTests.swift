@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -230,7 +231,7 @@ import Testing
             // A process that was killed a minute ago is known, as silent; one that ended in order is not.
             let killed = try JSONEncoder().encode(ProcessFacts(node: 63, version: "1", name: "killed", startedAt: 1))
             try await scene.withProcesses { processes async throws in
-                try await processes.write { connection in
+                _ = try await processes.write { connection in
                     try connection.execute(
                         """
                         INSERT INTO store_processes (node, session, name, started_at, beat, hears, facts)

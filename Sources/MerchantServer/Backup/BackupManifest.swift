@@ -4,10 +4,10 @@ import Foundation
 
 /// The contents of a merchant's backup.
 struct BackupManifest: BackupListing, Equatable {
-    static let format = "cornerstore-merchant-backup"
+    static let formatName = "cornerstore-merchant-backup"
     static let owner = "merchant"
 
-    var format = Self.format
+    var format = formatName
     var version = 1
     /// The start of the backup, in milliseconds since 1970. Everything that was confirmed before is in it.
     var begunAt: Int64

@@ -4,10 +4,10 @@ import Foundation
 
 /// The contents of a store's backup.
 struct StoreBackupManifest: BackupListing, Equatable {
-    static let format = "cornerstore-store-backup"
+    static let formatName = "cornerstore-store-backup"
     static let owner = "store"
 
-    var format = Self.format
+    var format = formatName
     var version = 1
     /// The start of the backup, in milliseconds since 1970. Everything that was confirmed before is in it.
     var begunAt: Int64
