@@ -387,6 +387,14 @@ import Testing
             "UPDATE entitlements SET expires_at = NULL WHERE name = 'club'",
             "UPDATE entitlements SET expires_at = 1770091566000 WHERE name = 'club'"
         ),
+        (
+            "UPDATE entitlements SET expires_at = expires_at + 1 WHERE name = 'club'",
+            "UPDATE entitlements SET expires_at = expires_at - 1 WHERE name = 'club'"
+        ),
+        (
+            "UPDATE entitlements SET grace_until = 9999999999999 WHERE name = 'club'",
+            "UPDATE entitlements SET grace_until = NULL WHERE name = 'club'"
+        ),
     ]
 
     private static let gone = "DELETE FROM entitlements WHERE user_id = 'eve'"
@@ -415,13 +423,20 @@ import Testing
             _ = try await shop.redeem(shop.purchase("pro", 9), for: "bob")
             try await shop.notify("REFUND", shop.purchase("pro", 9))
             #expect(try await shop.findings() == [])
-            for (change, back) in Self.changes {
+            func check(_ change: String, _ back: String) async throws {
                 let count = try await shop.database.write { try $0.execute(change) }
                 #expect(count > 0, "\(change)")
                 #expect(try await shop.findings().count == 1, "\(change)")
                 try await shop.database.write { _ = try $0.execute(back) }
                 #expect(try await shop.findings() == [], "\(back)")
             }
+            for (change, back) in Self.changes { try await check(change, back) }
+            // A refunded subscription that is switched on again.
+            try await shop.notify("REFUND", shop.purchase("monthly", 3, expiresIn: 60_000))
+            #expect(try await shop.rights("ann")["club"] == .revoked)
+            try await check(
+                "UPDATE entitlements SET revoked_at = NULL WHERE name = 'club'",
+                "UPDATE entitlements SET revoked_at = \(TestClock.start) WHERE name = 'club'")
         }
     }
 }
