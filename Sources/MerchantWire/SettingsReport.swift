@@ -24,12 +24,18 @@ public struct SettingsReport: Codable, Sendable, Equatable {
         public var user: Rate
         /// The rate of each API key.
         public var key: Rate
+        /// The rate at which users of one network address may name transactions that the store does not know.
+        public var addressGuesses: Rate
+        /// The same rate of each user.
+        public var userGuesses: Rate
 
         /// Creates rates.
-        public init(address: Rate, user: Rate, key: Rate) {
+        public init(address: Rate, user: Rate, key: Rate, addressGuesses: Rate, userGuesses: Rate) {
             self.address = address
             self.user = user
             self.key = key
+            self.addressGuesses = addressGuesses
+            self.userGuesses = userGuesses
         }
     }
 

@@ -201,7 +201,7 @@ struct NoMerchant: APICalls {
             "/admin/v1/webhooks/dead":
                 #"{"events":[{"eventId":"e1","type":"purchase","createdAt":1,"attempts":3,"reason":"no answer"}]}"#,
             "/admin/v1/settings":
-                #"{"bundleIds":["com.example.monkeys"],"stores":["apple"],"asksStore":false,"environments":["Sandbox"],"usualEnvironment":"Sandbox","joinsEnvironments":false,"conflict":"refuse","refund":"toZero","superseded":"takeBack","givesCreditsForTrials":false,"givesCreditsForSharedCopies":false,"downloadsBeforeRedemption":50,"rates":{"address":{"burst":600,"perSecond":200},"user":{"burst":60,"perSecond":20},"key":{"burst":300,"perSecond":0.5}},"isBehindProxy":false,"database":"SQLite"}"#,
+                #"{"bundleIds":["com.example.monkeys"],"stores":["apple"],"asksStore":false,"environments":["Sandbox"],"usualEnvironment":"Sandbox","joinsEnvironments":false,"conflict":"refuse","refund":"toZero","superseded":"takeBack","givesCreditsForTrials":false,"givesCreditsForSharedCopies":false,"downloadsBeforeRedemption":50,"rates":{"address":{"burst":600,"perSecond":200},"user":{"burst":60,"perSecond":20},"key":{"burst":300,"perSecond":0.5},"addressGuesses":{"burst":100,"perSecond":0.2},"userGuesses":{"burst":10,"perSecond":0.02}},"isBehindProxy":false,"database":"SQLite"}"#,
             "/admin/v1/webhooks/test": #"{"eventId":"e2"}"#,
             "/admin/v1/books/check": #"{"accounts":1,"entries":2,"outstanding":[],"findings":[]}"#,
             "/admin/v1/users/ann":

@@ -99,7 +99,7 @@ import Testing
             case .webhook: "https://backend.example.com/hook"
             case .host: "127.0.0.2"
             case .port: "7"
-            case .addressRate, .userRate, .keyRate: "3:70"
+            case .addressRate, .userRate, .keyRate, .addressGuessRate, .userGuessRate: "3:70"
             case .maxConnections, .maxConnectionsPerAddress, .maxBodyMemory: "77"
             case .logLevel: "debug"
             case .logFormat: "json"

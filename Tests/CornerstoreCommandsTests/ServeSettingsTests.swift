@@ -48,6 +48,8 @@ import Testing
             address-rate: "900:1800"
             user-rate: "30"
             key-rate: "0.1"
+            address-guess-rate: "0.5:9"
+            user-guess-rate: "0.002"
             max-connections: 50
             max-connections-per-address: 5
             max-body-memory: 64
@@ -62,7 +64,8 @@ import Testing
             try settings.merchant()?.rates
                 == .init(
                     address: .init(burst: 1800, perSecond: 900), user: .init(burst: 60, perSecond: 30),
-                    key: .init(burst: 1, perSecond: 0.1)))
+                    key: .init(burst: 1, perSecond: 0.1), addressGuesses: .init(burst: 9, perSecond: 0.5),
+                    userGuesses: .init(burst: 1, perSecond: 0.002)))
         #expect(
             configuration.limits.values
                 == .init(connections: 50, connectionsPerAddress: 5, bodyBytes: 64 << 20))
@@ -113,7 +116,9 @@ import Testing
             case .blobsShared: "/srv/content"
             case .storeKey: "/nonexistent/store.key"
             case .consumption: "prorate"
-            case .signInRate, .accountRate, .addressRate, .userRate, .keyRate, .searchRate: "3:70"
+            case .signInRate, .accountRate, .addressRate, .userRate, .keyRate, .addressGuessRate, .userGuessRate,
+                .searchRate:
+                "3:70"
             case .maxConnections, .maxConnectionsPerAddress, .maxBodyMemory: "77"
             case .productionRenewalLead, .sandboxRenewalLead: "90m"
             case .productionRetryDays, .sandboxRetryDays: "2,5"

@@ -19,6 +19,7 @@ import Testing
         "serve a.storekit --merchant-port 65536", "serve a.storekit --node 64", "serve a.storekit --drain-delay 61",
         "serve a.storekit --sandbox-port 65536",
         "serve a.storekit --log-level loud", "serve a.storekit --log-format xml",
+        "serve a.storekit --user-guess-rate 0", "merchant serve --store apple --address-guess-rate often",
         "serve a.storekit --consumption maybe", "serve a.storekit --samples",
         "serve a.storekit --samples --consumption silent",
         "serve a.storekit --production-renewal-lead 25h", "serve a.storekit --sandbox-renewal-lead soon",

@@ -1,4 +1,5 @@
 import Database
+import Foundation
 import MerchantWire
 import StoreWire
 import TestSupport
@@ -113,6 +114,37 @@ import Testing
             try await shop.notify("REFUND", first)
             #expect(try await shop.gems("ann") == 0)
             #expect(try await shop.rights("ann") == ["extra": .revoked])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    /// A process has the list in memory for a second, in which another one may make a product anew.
+    @Test(arguments: Backend.available)
+    func `a process with an older list grants nothing twice and takes a refund back`(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let (merchant, clock) = (shop.merchant, shop.clock)
+            let other = Merchant(
+                database: shop.database, blobs: merchant.blobs, verifier: merchant.verifier, policy: merchant.policy,
+                now: { clock.milliseconds }, makeID: { UUID() })
+            // Sells to ann what the other process takes for something else.
+            func sell(_ product: ProductID, _ id: Int) async throws -> (VerifiedPurchase, RedemptionAnswer) {
+                try await list(product, as: .consumable, shop)
+                _ = try await other.allProducts()
+                try await list(product, as: .nonConsumable, shop)
+                let purchase = shop.purchase(product, id)
+                return (purchase, try await shop.redeem(purchase, for: "ann"))
+            }
+            let (first, answer) = try await sell("pack", 1)
+            let evidence = VerifiedEvidence(
+                environment: .production, bundleID: TestMerchant.bundleID, purchases: [first])
+            #expect(try await other.redeem(evidence, for: "ann") == answer)
+            #expect(try await shop.gems("ann") == 100)
+            let (second, _) = try await sell("bundle", 2)
+            let refund = VerifiedNotification(
+                notificationID: "n", type: "REFUND", subtype: nil, signedAt: clock.milliseconds, purchase: second,
+                renewal: .init(willRenew: nil))
+            #expect(try await other.apply(refund) == .applied)
+            #expect(try await shop.gems("ann") == 100)
             #expect(try await shop.findings() == [])
         }
     }
@@ -387,6 +419,14 @@ import Testing
             "UPDATE entitlements SET expires_at = NULL WHERE name = 'club'",
             "UPDATE entitlements SET expires_at = 1770091566000 WHERE name = 'club'"
         ),
+        (
+            "UPDATE entitlements SET expires_at = expires_at + 1 WHERE name = 'club'",
+            "UPDATE entitlements SET expires_at = expires_at - 1 WHERE name = 'club'"
+        ),
+        (
+            "UPDATE entitlements SET grace_until = 9999999999999 WHERE name = 'club'",
+            "UPDATE entitlements SET grace_until = NULL WHERE name = 'club'"
+        ),
     ]
 
     private static let gone = "DELETE FROM entitlements WHERE user_id = 'eve'"
@@ -415,13 +455,20 @@ import Testing
             _ = try await shop.redeem(shop.purchase("pro", 9), for: "bob")
             try await shop.notify("REFUND", shop.purchase("pro", 9))
             #expect(try await shop.findings() == [])
-            for (change, back) in Self.changes {
+            func check(_ change: String, _ back: String) async throws {
                 let count = try await shop.database.write { try $0.execute(change) }
                 #expect(count > 0, "\(change)")
                 #expect(try await shop.findings().count == 1, "\(change)")
                 try await shop.database.write { _ = try $0.execute(back) }
                 #expect(try await shop.findings() == [], "\(back)")
             }
+            for (change, back) in Self.changes { try await check(change, back) }
+            // A refunded subscription that is switched on again.
+            try await shop.notify("REFUND", shop.purchase("monthly", 3, expiresIn: 60_000))
+            #expect(try await shop.rights("ann")["club"] == .revoked)
+            try await check(
+                "UPDATE entitlements SET revoked_at = NULL WHERE name = 'club'",
+                "UPDATE entitlements SET revoked_at = \(TestClock.start) WHERE name = 'club'")
         }
     }
 }

@@ -242,6 +242,25 @@ import Testing
         #expect(recorded.expiresAt == 30 * Self.day)
     }
 
+    /// Each of a receipt's purchases asks which replacements are new. To look for each in a list of the known ones
+    /// takes well over ten times as long as to make the lists.
+    @Test func `a long subscription's new replacements are found in little more time than the lists take`() {
+        let count = 2_000
+        let periods = (0..<count).map { number in
+            facts(
+                Self.period(
+                    number.isMultiple(of: 2) ? "gold" : "plus", number, from: Int64(number) * Self.day, signedAt: 0))
+        }
+        let all = merged(periods)
+        #expect(all.replacements.count == count - 1)
+        #expect(all.replacements(missingIn: nil) == all.replacements)
+        // Of three periods, two were replaced.
+        #expect(all.replacements(missingIn: merged(Array(periods.prefix(3)))).count == count - 3)
+        let lists = ProcessorTime.of { for _ in 0..<5 { _ = all.replacements.count } }
+        let search = ProcessorTime.of { for _ in 0..<5 { _ = all.replacements(missingIn: all).count } }
+        #expect(search < lists * 8, "\(search), and \(lists) for the lists")
+    }
+
     // MARK: pending_renewal_info
 
     @Test func verifyReceiptStatesTheRenewal() throws {

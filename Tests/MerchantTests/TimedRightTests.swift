@@ -227,6 +227,29 @@ import Testing
         }
     }
 
+    /// Purchases from before move all that were redeemed until then, once for a transaction.
+    @Test func `a transaction writes each end of a chain once, however many purchases it redeems`() async throws {
+        try await withShop(.sqlite) { shop async throws in
+            try await WrittenRows.note("UPDATE OF expires_at", in: "entitlements", by: "source", shop.database)
+            let count = Merchant.largestTransaction
+            func redeem(from firstID: Int, boughtFrom start: Int64) async throws -> [String] {
+                let purchases = (0..<count).map { number in
+                    shop.purchase("summer", firstID + number, purchasedAt: start + Int64(number) * Self.second)
+                }
+                _ = try await shop.merchant.redeem(
+                    VerifiedEvidence(environment: .production, bundleID: TestMerchant.bundleID, purchases: purchases),
+                    for: "ann")
+                return try await WrittenRows.takeAll(shop.database)
+            }
+            let newer = try await redeem(from: 1_000, boughtFrom: TestClock.start - 200 * Self.second)
+            let older = try await redeem(from: 2_000, boughtFrom: TestClock.start - 1_000 * Self.second)
+            // The oldest purchase of all has its end already.
+            for (written, expected) in [(newer, count - 1), (older, 2 * count - 1)] {
+                #expect(written.count == expected && Set(written).count == expected, "\(written.count)")
+            }
+        }
+    }
+
     /// Spends a credit of bob's again and again; gives how often.
     private func spendsBetween(_ shop: TestMerchant, until isDone: @Sendable () -> Bool) async throws -> Int {
         var count = 0

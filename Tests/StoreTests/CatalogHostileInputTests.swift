@@ -1,4 +1,3 @@
-import Glibc
 import StoreWire
 import TestSupport
 import Testing
@@ -93,7 +92,7 @@ import Testing
             ),
             ("few aliases", "- &a [" + fill { _ in "x," } + "]\n- &b {[*a, *a]: 1}\n- {[*b, *b]: 1}"),
         ] {
-            let time = Self.processorTime { #expect(yaml(text) != nil, "\(name)") }
+            let time = ProcessorTime.of { #expect(yaml(text) != nil, "\(name)") }
             #expect(time < .seconds(30), "\(name) took \(time)")
         }
         let json = String(repeating: " ", count: 4 << 20)
@@ -102,21 +101,9 @@ import Testing
             ("string", "\"" + json + "\""),
             ("keys", "{" + (0..<100_000).map { "\"key\($0)\":0," }.joined() + "\"a\":0}"),
         ] {
-            let time = Self.processorTime { #expect(storeKit(text) != nil, "\(name)") }
+            let time = ProcessorTime.of { #expect(storeKit(text) != nil, "\(name)") }
             #expect(time < .seconds(30), "\(name) took \(time)")
         }
-    }
-
-    /// What a piece of work takes of a processor: how busy the machine is with other things is no matter here.
-    private static func processorTime(_ body: () -> Void) -> Duration {
-        func now() -> Duration {
-            var time = timespec()
-            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-        }
-        let start = now()
-        body()
-        return now() - start
     }
 
     @Test func textThatLooksLikeAReferenceIsText() throws {

@@ -71,9 +71,12 @@ enum MerchantSettings {
 
     private static func rates(_ rates: SettingsReport.Rates?) -> [ConsoleFact] {
         guard let rates else { return [ConsoleFact("Rates", "not limited", tone: .warn)] }
-        return [("address", rates.address), ("user", rates.user), ("API key", rates.key)].map { name, rate in
-            ConsoleFact("Requests of each \(name)", words(burst: rate.burst, perSecond: rate.perSecond))
-        }
+        return [
+            ("Requests of each address", rates.address), ("Requests of each user", rates.user),
+            ("Requests of each API key", rates.key),
+            ("Unknown transactions named from each address", rates.addressGuesses),
+            ("Unknown transactions named by each user", rates.userGuesses),
+        ].map { name, rate in ConsoleFact(name, words(burst: rate.burst, perSecond: rate.perSecond)) }
     }
 
     /// A rate in words.

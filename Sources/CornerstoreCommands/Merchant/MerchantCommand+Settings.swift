@@ -43,6 +43,8 @@ extension MerchantCommand {
                     ["downloads before redemption", "\(report.downloadsBeforeRedemption)"],
                     ["webhook", report.webhook ?? "none"], ["rate of an address", rate(report.rates?.address)],
                     ["rate of a user", rate(report.rates?.user)], ["rate of a key", rate(report.rates?.key)],
+                    ["guesses of an address", rate(report.rates?.addressGuesses)],
+                    ["guesses of a user", rate(report.rates?.userGuesses)],
                     ["behind a proxy", yes(report.isBehindProxy)], ["database", report.database],
                 ]
             ).text(style)

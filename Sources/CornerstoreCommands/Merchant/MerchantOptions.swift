@@ -53,6 +53,8 @@ enum MerchantOption: String, ServerSettingName {
     case addressRate = "address-rate"
     case userRate = "user-rate"
     case keyRate = "key-rate"
+    case addressGuessRate = "address-guess-rate"
+    case userGuessRate = "user-guess-rate"
     case maxConnections = "max-connections"
     case maxConnectionsPerAddress = "max-connections-per-address"
     case maxBodyMemory = "max-body-memory"

@@ -18,6 +18,16 @@ struct LimitOptions: ParsableArguments {
             "The merchant's rate limit for an API key: requests per second, and burst (2000:4000).", valueName: "rate"))
     var keyRate: String?
     @Option(
+        help: ArgumentHelp(
+            "The merchant's limit for unknown transactions named from an IP address: per second, and burst (0.2:100).",
+            valueName: "rate"))
+    var addressGuessRate: String?
+    @Option(
+        help: ArgumentHelp(
+            "The merchant's limit for unknown transactions named by a user: per second, and burst (0.02:10).",
+            valueName: "rate"))
+    var userGuessRate: String?
+    @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "The maximum number of open connections per port. The default depends on the limit of open files.",
@@ -40,6 +50,8 @@ struct LimitOptions: ParsableArguments {
         flags[.addressRate] = addressRate
         flags[.userRate] = userRate
         flags[.keyRate] = keyRate
+        flags[.addressGuessRate] = addressGuessRate
+        flags[.userGuessRate] = userGuessRate
         flags[.maxConnections] = maxConnections.map(String.init)
         flags[.maxConnectionsPerAddress] = maxConnectionsPerAddress.map(String.init)
         flags[.maxBodyMemory] = maxBodyMemory.map(String.init)

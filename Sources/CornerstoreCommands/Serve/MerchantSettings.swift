@@ -13,7 +13,7 @@ struct MerchantSettings: Equatable {
     var port: Int
     /// The files of products, one for each app.
     var productsFiles: [URL] = []
-    /// The rate limits of addresses, users and API keys; nil for no limits.
+    /// The rate limits of addresses, users, API keys and guesses; nil for no limits.
     var rates: RateLimits.Rates? = .standard
     /// The receiver of webhooks; nil for none.
     var webhooks: WebhookReceiver?

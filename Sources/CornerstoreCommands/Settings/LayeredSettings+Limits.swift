@@ -25,13 +25,15 @@ extension LayeredSettings where Name: ServerSettingName {
                 connectionsPerAddress: try isSet(.behindProxy) ? nil : most, bodyBytes: room))
     }
 
-    /// Returns the merchant's rate limits of addresses, users and API keys; nil for no limits.
+    /// Returns the merchant's rate limits of addresses, users, API keys and guesses; nil for no limits.
     /// - Throws: ``CommandError`` that names the option.
     func rates() throws -> RateLimits.Rates? {
         let usual = RateLimits.Rates.standard
         let rates = RateLimits.Rates(
             address: try rate(.addressRate, otherwise: usual.address),
-            user: try rate(.userRate, otherwise: usual.user), key: try rate(.keyRate, otherwise: usual.key))
+            user: try rate(.userRate, otherwise: usual.user), key: try rate(.keyRate, otherwise: usual.key),
+            addressGuesses: try rate(.addressGuessRate, otherwise: usual.addressGuesses),
+            userGuesses: try rate(.userGuessRate, otherwise: usual.userGuesses))
         return try isSet(.noRateLimits) ? nil : rates
     }
 

@@ -27,6 +27,8 @@ protocol ServerSettingName: SettingName {
     static var addressRate: Self { get }
     static var userRate: Self { get }
     static var keyRate: Self { get }
+    static var addressGuessRate: Self { get }
+    static var userGuessRate: Self { get }
     static var maxConnections: Self { get }
     static var maxConnectionsPerAddress: Self { get }
     static var maxBodyMemory: Self { get }

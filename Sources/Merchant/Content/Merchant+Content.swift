@@ -66,7 +66,16 @@ extension Merchant {
         try Self.checkName(user.rawValue)
         let verified = try await verifier.verify(evidence)
         let times = self.times
-        let plans = try await plans(verified.purchases, at: times).compactMap { item -> RedemptionPlan? in
+        return try await withPlans(of: verified.purchases, at: times) {
+            try await content(item, for: user, through: $0, at: times)
+        }
+    }
+
+    /// Returns the newest version of a content item to a user with purchases that grant it.
+    private func content(
+        _ item: ContentItemID, for user: UserID, through items: [RedemptionItem], at times: BookTimes
+    ) async throws -> ContentVersion {
+        let plans = items.compactMap { item -> RedemptionPlan? in
             if case .plan(let plan) = item { plan } else { nil }
         }.filter { $0.product.grants.contains(.content(item)) }
         guard !plans.isEmpty else { throw MerchantError(.notEntitled) }
@@ -84,6 +93,7 @@ extension Merchant {
         }
         // One transaction decides and counts, so that of two simultaneous users only one is the first.
         let obstacle = try await database.write { connection -> MerchantErrorCode? in
+            try Self.checkList(of: items, connection)
             let downloads = EvidenceDownloads(policy: policy, now: times.machine, connection: connection)
             var obstacle: MerchantErrorCode?
             for var plan in plans {

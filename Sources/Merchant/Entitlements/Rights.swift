@@ -247,7 +247,8 @@ enum Rights {
     ) throws -> [StandingRight] {
         try connection.query(
             """
-            SELECT user_id, kind, name, source, expires_at, revoked_at, lifetime, granted_by FROM entitlements
+            SELECT user_id, kind, name, source, expires_at, revoked_at, lifetime, granted_by, product_id, starts_at,
+                grace_until FROM entitlements
             WHERE (user_id, kind, name, source) > ($1, $2, $3, $4) ORDER BY user_id, kind, name, source LIMIT $5
             """, [last.user, last.kind, last.name, last.source, limit]
         ).map { row in
@@ -255,7 +256,9 @@ enum Rights {
                 chain: TimedRight.Chain(
                     user: UserID(try row.string(0)), kind: try row.string(1), name: try row.string(2)),
                 source: try row.string(3), expiresAt: try row.optionalInt64(4), revokedAt: try row.optionalInt64(5),
-                lifetime: try row.optionalInt64(6), grantedBy: try row.optionalString(7))
+                lifetime: try row.optionalInt64(6), grantedBy: try row.optionalString(7),
+                productID: ProductID(try row.string(8)), startsAt: try row.int64(9),
+                graceUntil: try row.optionalInt64(10))
         }
     }
 

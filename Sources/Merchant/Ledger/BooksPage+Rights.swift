@@ -15,9 +15,10 @@ extension BooksPage {
         var chain: TimedRight.Chain { TimedRight.Chain(user: UserID(user), kind: kind, name: name) }
     }
 
-    /// Checks a page of rights. A redeemed purchase granted each active right to the user who has it, and each right
-    /// with a lifetime ends at the time that follows from its purchases. No clock counts: books that were proved once
-    /// stay so, on any machine and whatever time it has.
+    /// Checks a page of rights. A redeemed purchase granted each active right to the user who has it. Each right with
+    /// a lifetime ends at the time that follows from its purchases, and each right of a subscription is what follows
+    /// from the subscription's periods. No clock counts: books that were proved once stay so, on any machine and
+    /// whatever time it has.
     /// - Returns: the findings, and the key after which the next page begins; nil after the last page.
     static func proveRights(
         after last: RightKey, limit: Int, _ connection: Connection
@@ -25,11 +26,16 @@ extension BooksPage {
         let rows = try Rights.page(after: last, limit: limit, connection)
         var findings: [String] = []
         var chains: Set<TimedRight.Chain> = []
+        var subscriptions: [String: SubscriptionRow] = [:]
         for right in rows {
             if right.lifetime != nil { chains.insert(right.chain) }
-            if try !right.isGranted(connection) {
-                findings.append(
-                    "\(right.chain.user)/\(right.chain.name): no redeemed purchase grants it (\(right.source))")
+            let subscription = try subscriptions[right.source] ?? SubscriptionRow.find(right.source, connection)
+            subscriptions[right.source] = subscription
+            let name = "\(right.chain.user)/\(right.chain.name)"
+            if try !right.isGranted(subscription, connection) {
+                findings.append("\(name): no redeemed purchase grants it (\(right.source))")
+            } else if let subscription, !right.follows(subscription) {
+                findings.append("\(name): it does not follow from the periods of its subscription (\(right.source))")
             }
         }
         // A chain that began on the page before was checked with that page.
@@ -53,13 +59,15 @@ struct StandingRight {
     var revokedAt: Int64?
     var lifetime: Int64?
     var grantedBy: String?
+    var productID: ProductID
+    var startsAt: Int64
+    var graceUntil: Int64?
 
     /// Whether a purchase gives the right to the user. A revoked right needs no purchase.
-    fileprivate func isGranted(_ connection: Connection) throws -> Bool {
+    /// - Parameter subscription: the subscription that is the right's source; nil for another source.
+    fileprivate func isGranted(_ subscription: SubscriptionRow?, _ connection: Connection) throws -> Bool {
         if revokedAt != nil { return true }
-        if let subscriber = try SubscriptionRow.user(source, connection) {
-            return try isGranted(to: subscriber, connection)
-        }
+        if let subscription { return try isGranted(to: subscription.userID, connection) }
         return try RedemptionKey(text: source).places(RedemptionKey.mostPlaces).contains { place in
             guard let row = try RedemptionRow.find(place, connection) else { return false }
             return row.state == .granted && row.userID == chain.user && isAmong(row.grants)
@@ -82,6 +90,19 @@ struct StandingRight {
         guard redemptions.contains(where: { isAmong($0.grants) }) else { return false }
         if subscriber == chain.user || redemptions.contains(where: { $0.userID == chain.user }) { return true }
         return try Rights.isTransferred(source, to: chain.user, connection)
+    }
+
+    /// Whether the right is the one that follows from its subscription's facts: a refund revokes it, and it ends with
+    /// its period. An earlier program kept no periods, and not always the period that granted a right.
+    fileprivate func follows(_ subscription: SubscriptionRow) -> Bool {
+        guard !subscription.isEarlier, let expiresAt, let grantedBy, !grantedBy.isEmpty else { return true }
+        let right = SubscriptionRight(
+            place: .init(user: chain.user, kind: chain.kind, name: chain.name), productID: productID,
+            startsAt: startsAt, expiresAt: expiresAt, graceUntil: graceUntil, revokedAt: revokedAt,
+            grantedBy: grantedBy)
+        var followed = right
+        followed.follow(subscription.facts)
+        return followed == right
     }
 
     private func isAmong(_ grants: [ProductGrant]) -> Bool {

@@ -10,7 +10,8 @@ extension Merchant {
     /// - the credits with an expiry date do not exceed the balance;
     /// - each redemption's credits were granted, and no others;
     /// - each refund's credits were taken;
-    /// - each entry that the backend ordered exists, and no others.
+    /// - each entry that the backend ordered exists, and no others;
+    /// - each right is one that redeemed purchases gave, and ends or is revoked as they say.
     ///
     /// Each page of accounts is read in one snapshot, so that the check can run while the merchant works.
     ///

@@ -30,28 +30,29 @@ extension Merchant {
     @discardableResult
     public func apply(_ notification: VerifiedNotification) async throws -> NotificationOutcome {
         let times = self.times
-        var item: RedemptionItem?
-        if let purchase = notification.purchase { item = try await plans([purchase], at: times).first }
         let writer = EventWriter(policy, id: makeID(), now: times.machine)
-        let (policy, plan) = (self.policy, item)
-        return try await commit(.notification) { connection in
-            guard let purchase = notification.purchase,
-                let effect = NotificationEffect(type: notification.type, subtype: notification.subtype)
-            else {
-                return try NotificationRecords.insert(notification, .ignored, at: times.machine, connection)
-                    ? .ignored : .duplicate
+        let (policy, purchases) = (self.policy, notification.purchase.map { [$0] } ?? [])
+        return try await withPlans(of: purchases, at: times) { items in
+            try await commit(.notification) { connection -> NotificationOutcome in
+                guard let purchase = notification.purchase,
+                    let effect = NotificationEffect(type: notification.type, subtype: notification.subtype)
+                else {
+                    return try NotificationRecords.insert(notification, .ignored, at: times.machine, connection)
+                        ? .ignored : .duplicate
+                }
+                try Self.checkList(of: items, connection)
+                let handler = NotificationHandler(
+                    notification: notification, purchase: purchase, item: items.first, policy: policy, times: times,
+                    events: writer, connection: connection)
+                let isIgnored = try effect == .consumption && handler.consumptionCall() == nil
+                guard
+                    try NotificationRecords.insert(
+                        notification, isIgnored ? .ignored : .applied, at: times.machine, connection)
+                else { return .duplicate }
+                if isIgnored { return .ignored }
+                try handler.apply(effect)
+                return .applied
             }
-            let handler = NotificationHandler(
-                notification: notification, purchase: purchase, item: plan, policy: policy, times: times,
-                events: writer, connection: connection)
-            let isIgnored = try effect == .consumption && handler.consumptionCall() == nil
-            guard
-                try NotificationRecords.insert(
-                    notification, isIgnored ? .ignored : .applied, at: times.machine, connection)
-            else { return .duplicate }
-            if isIgnored { return .ignored }
-            try handler.apply(effect)
-            return .applied
         }
     }
 

@@ -4,8 +4,8 @@ import StoreWire
 import Synchronization
 
 extension Merchant {
-    /// The time for which products are read from memory, in milliseconds. A change by another process may go unnoticed
-    /// for that long.
+    /// The time for which products are read from memory, in milliseconds. Lists may miss a change by another process
+    /// for that long; redemptions do not (``checkList(of:_:)``).
     static let productsLifetime: Int64 = 1_000
 
     /// Returns the products on sale in an app.
@@ -152,7 +152,7 @@ extension Merchant {
     func reloadProducts(at now: Int64) async throws -> ProductCatalog {
         let known = catalog.withLock { $0?.catalog }
         let loaded = try await database.read { connection -> ProductCatalog in
-            let revision = try connection.queryOne("SELECT revision FROM product_revision WHERE id = 1")?.int64(0) ?? 0
+            let revision = try Self.revision(connection)
             if let known, known.revision == revision { return known }
             return try ProductCatalog(
                 revision: revision, try Self.read(connection), kinds: try ProductKinds.read(connection))
@@ -163,6 +163,21 @@ extension Merchant {
             kept = LoadedCatalog(catalog: loaded, loadedAt: now)
         }
         return loaded
+    }
+
+    /// Checks inside a transaction that purchases were planned by the product list that the database has. The key of a
+    /// purchase depends on the kind of its product, so that a plan by an older list could redeem a purchase again.
+    /// - Parameter items: what one product list gave.
+    /// - Throws: ``ProductsChanged``; ``DatabaseError``.
+    static func checkList(of items: [RedemptionItem], _ connection: Connection) throws {
+        for case .plan(let plan) in items {
+            guard try revision(connection) == plan.revision else { throw ProductsChanged() }
+            return
+        }
+    }
+
+    private static func revision(_ connection: Connection) throws -> Int64 {
+        try connection.queryOne("SELECT revision FROM product_revision WHERE id = 1")?.int64(0) ?? 0
     }
 
     /// Changes products, and increments the revision when `body` reports a change.
@@ -225,6 +240,9 @@ extension MerchantProduct {
             shelf: try row.optionalString(5))
     }
 }
+
+/// The product list has changed since purchases were planned by it (``Merchant/withPlans(of:_:at:_:)``).
+struct ProductsChanged: Error {}
 
 /// The products in memory and the time at which they were read.
 struct LoadedCatalog: Sendable {

@@ -11,6 +11,8 @@ struct ProductCatalog: Sendable {
         var grantsJSON: String
         /// The identities of purchases that were redeemed when the product had another kind.
         var formerIdentities: Set<RedemptionKey.Identity>
+        /// The revision of the list.
+        var revision: Int64
     }
 
     private struct Key: Hashable {
@@ -32,7 +34,8 @@ struct ProductCatalog: Sendable {
                     Key(bundleID: product.bundleID, productID: product.productID),
                     Entry(
                         product: product, grantsJSON: try Self.json(product.grants),
-                        formerIdentities: identities.subtracting([RedemptionKey.Identity(product.kind)]))
+                        formerIdentities: identities.subtracting([RedemptionKey.Identity(product.kind)]),
+                        revision: revision)
                 )
             }, uniquingKeysWith: { $1 })
     }

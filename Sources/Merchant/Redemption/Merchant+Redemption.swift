@@ -26,7 +26,8 @@ extension Merchant {
 
     /// Redeems evidence without suspending, if its signer and its products are in memory.
     /// - Parameter completion: called once with the result of ``redeem(_:for:)-(Evidence,_)``, on a thread of the
-    ///   database. It must return quickly.
+    ///   database. It must return quickly. It also gets an error when the products in memory are no longer those of the
+    ///   database; the caller then has to use ``redeem(_:for:)-(Evidence,_)``, which may follow any other error, too.
     /// - Returns: false when the caller has to use ``redeem(_:for:)-(Evidence,_)``; nothing was begun then.
     public func redeemAtOnce(
         _ evidence: Evidence, for user: UserID,
@@ -54,24 +55,26 @@ extension Merchant {
         try Self.checkName(user.rawValue)
         guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
         let times = self.times
-        let items = try await plans(evidence.purchases, evidence.renewals, at: times)
-        var answer = RedemptionAnswer(redeemed: [], refused: [])
-        for start in stride(from: 0, to: items.count, by: Self.largestTransaction) {
-            let part = Array(items[start..<min(start + Self.largestTransaction, items.count)])
-            let partAnswer = try await commit(
-                .redemption, redemption(of: part, for: user, at: times, under: policy ?? self.policy))
-            answer.redeemed += partAnswer.redeemed
-            answer.refused += partAnswer.refused
+        return try await withPlans(of: evidence.purchases, evidence.renewals, at: times) { items in
+            var answer = RedemptionAnswer(redeemed: [], refused: [])
+            for start in stride(from: 0, to: items.count, by: Self.largestTransaction) {
+                let part = Array(items[start..<min(start + Self.largestTransaction, items.count)])
+                let partAnswer = try await commit(
+                    .redemption, redemption(of: part, for: user, at: times, under: policy ?? self.policy))
+                answer.redeemed += partAnswer.redeemed
+                answer.refused += partAnswer.refused
+            }
+            return try Self.unlessRefused(answer)
         }
-        return try Self.unlessRefused(answer)
     }
 
-    /// Returns the database transaction that redeems purchases.
+    /// Returns the database transaction that redeems purchases. It throws ``ProductsChanged``.
     private func redemption(
         of items: [RedemptionItem], for user: UserID, at times: BookTimes, under policy: MerchantPolicy
     ) -> @Sendable (Connection) throws -> RedemptionAnswer {
         let writer = EventWriter(policy, id: makeID(), now: times.machine)
         return { connection in
+            try Self.checkList(of: items, connection)
             let settlement = Settlement()
             let answer = try Redeemer(
                 policy: policy, times: times, events: writer, settlement: settlement, connection: connection
@@ -88,10 +91,25 @@ extension Merchant {
         return answer
     }
 
-    /// Combines each purchase with its product, before the database transaction.
+    /// Calls `body` with each purchase and its product. When the product list turns out to have changed
+    /// (``checkList(of:_:)``), reads the list and calls `body` again. Everything in `body` can be repeated.
     /// - Parameter renewals: ``VerifiedEvidence/renewals``.
-    func plans(
-        _ purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement] = [:], at times: BookTimes
+    func withPlans<T>(
+        of purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement] = [:], at times: BookTimes,
+        _ body: ([RedemptionItem]) async throws -> T
+    ) async throws -> T {
+        while true {
+            do {
+                return try await body(try await plans(purchases, renewals, at: times))
+            } catch is ProductsChanged {
+                try await reloadProducts(at: times.machine)
+            }
+        }
+    }
+
+    /// Combines each purchase with its product, before the database transaction.
+    private func plans(
+        _ purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement], at times: BookTimes
     ) async throws -> [RedemptionItem] {
         var catalog = try await products(at: times.machine)
         if purchases.contains(where: { catalog.entry($0.bundleID, $0.productID) == nil }) {

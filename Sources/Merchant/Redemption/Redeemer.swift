@@ -107,8 +107,7 @@ struct Redeemer {
         row.facts.merge(facts)
         guard row.facts != known?.facts, row.facts.periods != [] else { return known }
         try settlement.keep(row, connection)
-        let before = known?.facts.replacements ?? []
-        for replacement in row.facts.replacements where !before.contains(replacement) {
+        for replacement in row.facts.replacements(missingIn: known?.facts) {
             try revocation(purchase, replacement.key, .autoRenewableSubscription).supersede(replacement)
         }
         return row

@@ -7,6 +7,8 @@ import StoreWire
 struct RedemptionPlan: Sendable {
     var purchase: VerifiedPurchase
     var product: MerchantProduct
+    /// The revision of the product list that the plan follows.
+    let revision: Int64
     var key: RedemptionKey
     /// Other keys that the purchase may have, because the product had another kind before.
     var formerKeys: [RedemptionKey]
@@ -28,6 +30,7 @@ struct RedemptionPlan: Sendable {
     init(_ purchase: VerifiedPurchase, _ entry: ProductCatalog.Entry, _ policy: MerchantPolicy, at now: Int64) throws {
         self.purchase = purchase
         product = entry.product
+        revision = entry.revision
         key = RedemptionKey(purchase, kind: entry.product.kind)
         formerKeys = RedemptionKey.former(purchase, entry.formerIdentities)
         expiresAt = purchase.expiresAt

@@ -48,7 +48,8 @@ extension Merchant {
     /// is repeated with growing pauses until the store has accepted or refused it, or it is too late.
     ///
     /// Each environment has a queue of its own, so that an unavailable host does not hold up the other environment's
-    /// requests. An app's host that is unavailable is not asked again in the round.
+    /// requests. An app's host that is unavailable is not asked again in the round. One that does not answer delays the
+    /// other apps' requests to the environment by its time limit, once in the round.
     /// - Parameter limit: the most requests, 1 to ``storeCallsRound``.
     /// - Returns: the number of requests taken.
     /// - Throws: ``DatabaseError``, `CancellationError`.

@@ -102,27 +102,30 @@ extension Merchant {
     /// Applies the state of a subscription, in one database transaction.
     private func apply(_ status: SubscriptionStatus, to key: String) async throws -> Bool {
         let times = self.times
-        let item = try await plans([status.purchase], at: times).first
         let (policy, writer) = (self.policy, EventWriter(self.policy, id: makeID(), now: times.machine))
-        return try await commit(.notification) { connection in
-            try SubscriptionRow.lock(key, connection)
-            let before = try SubscriptionRow.find(key, connection)?.facts ?? Subscription()
-            // The store may have reversed a refund without a notification that arrived.
-            var notification = status.notification
-            if status.purchase.revokedAt == nil, status.number != 5,
-                before.isRefunded(RedemptionKey(status.purchase, kind: .autoRenewableSubscription))
-            {
-                notification = status.reversal
+        return try await withPlans(of: [status.purchase], at: times) { items in
+            try await commit(.notification) { connection -> Bool in
+                try Self.checkList(of: items, connection)
+                try SubscriptionRow.lock(key, connection)
+                let before = try SubscriptionRow.find(key, connection)?.facts ?? Subscription()
+                // The store may have reversed a refund without a notification that arrived.
+                var notification = status.notification
+                if status.purchase.revokedAt == nil, status.number != 5,
+                    before.isRefunded(RedemptionKey(status.purchase, kind: .autoRenewableSubscription))
+                {
+                    notification = status.reversal
+                }
+                guard let effect = NotificationEffect(type: notification.type, subtype: nil) else { return false }
+                try NotificationHandler(
+                    notification: notification, purchase: status.purchase, item: items.first, policy: policy,
+                    times: times, events: writer, tellsChangesOnly: true, connection: connection
+                ).apply(effect)
+                let after = try SubscriptionRow.find(key, connection)?.facts ?? Subscription()
+                try SubscriptionRow.ask(
+                    about: key, after: after.askAfter.map { max($0, times[key: key] + Self.sweepInterval) },
+                    connection)
+                return !after.saysTheSame(as: before)
             }
-            guard let effect = NotificationEffect(type: notification.type, subtype: nil) else { return false }
-            try NotificationHandler(
-                notification: notification, purchase: status.purchase, item: item, policy: policy, times: times,
-                events: writer, tellsChangesOnly: true, connection: connection
-            ).apply(effect)
-            let after = try SubscriptionRow.find(key, connection)?.facts ?? Subscription()
-            try SubscriptionRow.ask(
-                about: key, after: after.askAfter.map { max($0, times[key: key] + Self.sweepInterval) }, connection)
-            return !after.saysTheSame(as: before)
         }
     }
 }

@@ -121,7 +121,7 @@ extension Subscription {
 
 extension Subscription {
     /// A period that was replaced before its end, for which the store refunds the rest of its price.
-    struct Replacement: Sendable, Equatable {
+    struct Replacement: Sendable, Hashable {
         var key: RedemptionKey
         /// The start of the period.
         var start: Int64
@@ -133,6 +133,12 @@ extension Subscription {
 
     /// The periods that were replaced before their end.
     var replacements: [Replacement] { periods.indices.compactMap { replacement(ofPeriodAt: $0) } }
+
+    /// The replacements that another value of the same subscription does not have; all for nil.
+    func replacements(missingIn other: Subscription?) -> [Replacement] {
+        let known = Set(other?.replacements ?? [])
+        return replacements.filter { !known.contains($0) }
+    }
 
     /// The replacement of one period; nil when it was not replaced before its end.
     func replacement(of key: RedemptionKey) -> Replacement? {

@@ -50,7 +50,8 @@ struct MerchantRouters {
         }
         router.add(
             middleware: OtherMethodsMiddleware(alsoRouted: [MerchantRoute.contentFile("").template: [.head]]))
-        CounterController(merchant: merchant, authentication: authentication).addRoutes(to: router)
+        CounterController(merchant: merchant, authentication: authentication, isBehindProxy: isBehindProxy)
+            .addRoutes(to: router)
         DeliveryController(merchant: merchant, authentication: authentication, patience: patience)
             .addRoutes(to: router)
         NewsController(merchant: merchant).addRoutes(to: router)

@@ -25,7 +25,9 @@ extension SettingsReport {
 
 extension SettingsReport.Rates {
     fileprivate init(_ rates: RateLimits.Rates) {
-        self.init(address: .init(rates.address), user: .init(rates.user), key: .init(rates.key))
+        self.init(
+            address: .init(rates.address), user: .init(rates.user), key: .init(rates.key),
+            addressGuesses: .init(rates.addressGuesses), userGuesses: .init(rates.userGuesses))
     }
 }
 

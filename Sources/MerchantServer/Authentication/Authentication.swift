@@ -2,6 +2,7 @@ import Foundation
 import HTTPSupport
 import HTTPTypes
 import Hummingbird
+import Merchant
 import MerchantWire
 
 /// Authenticates requests: the app's user by token, within the user's rate limit, or a backend by API key.
@@ -79,6 +80,30 @@ public struct Authentication: Sendable {
         guard let limits, let address = remembered.address else { return }
         limits.giveBack(.address(address))
         limits.giveBack(.user(remembered.user))
+    }
+
+    /// Redeems a transaction that a user only named. Counts the request for its user and its address until the store
+    /// has answered, and afterwards only if the store knows no such transaction: identifiers can be guessed, and each
+    /// guess costs a request to the store. A request whose client has left stays counted.
+    /// - Parameter address: the client's address, computed only when requests are counted.
+    /// - Throws: ``HTTPProblem`` 429 over one of the rates, without calling `redeem`; the errors of `redeem`.
+    func countingGuesses<Answer>(
+        of user: UserID, at address: @autoclosure () -> NetworkAddress, _ redeem: () async throws -> Answer
+    ) async throws -> Answer {
+        guard let limits else { return try await redeem() }
+        let now = now()
+        let address = address()
+        try limits.take(.guesser(user), at: now)
+        var isGuess = false
+        defer { if !isGuess { limits.giveBack(.guesser(user)) } }
+        try limits.take(.guessingAddress(address), at: now)
+        defer { if !isGuess { limits.giveBack(.guessingAddress(address)) } }
+        do {
+            return try await redeem()
+        } catch {
+            isGuess = (error as? MerchantError)?.code == .unknownTransaction || error is CancellationError
+            throw error
+        }
     }
 
     /// Returns the backend whose API key the request carries. ``RateLimitMiddleware`` has counted the request when it

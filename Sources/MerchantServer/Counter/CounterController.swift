@@ -14,6 +14,7 @@ import StoreWire
 struct CounterController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
+    let isBehindProxy: Bool
 
     func addRoutes(to router: Router<MerchantRequestContext>) {
         router.add(.products(""), products)
@@ -47,7 +48,12 @@ struct CounterController: Sendable {
         switch try await request.redemption() {
         case .evidence(let evidence): return .message(try await merchant.redeem(evidence, for: user))
         case .transaction(let id, let app):
-            return .message(try await merchant.redeem(transactionID: id, in: app, for: user))
+            let answer = try await authentication.countingGuesses(
+                of: user,
+                at: NetworkAddress(
+                    of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
+            ) { try await merchant.redeem(transactionID: id, in: app, for: user) }
+            return .message(answer)
         }
     }
 

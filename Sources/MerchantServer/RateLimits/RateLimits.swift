@@ -6,7 +6,7 @@ import Synchronization
 
 /// The rate limits of each address, user and API key.
 public final class RateLimits: Sendable {
-    /// The rates of the three limits.
+    /// The rates of the limits.
     public struct Rates: Sendable, Equatable {
         /// The rate of each network address.
         public var address: TokenRate
@@ -14,19 +14,30 @@ public final class RateLimits: Sendable {
         public var user: TokenRate
         /// The rate of each API key.
         public var key: TokenRate
+        /// The rate at which users of one network address may name transactions that the store does not know.
+        public var addressGuesses: TokenRate
+        /// The same rate of each user.
+        public var userGuesses: TokenRate
 
         /// The standard rates. Many users may share one address, and a backend acts for all of its users.
         public static let standard = Rates(
             address: .init(burst: 400, perSecond: 200), user: .init(burst: 60, perSecond: 20),
             key: .init(burst: 4_000, perSecond: 2_000))
+        /// The standard rate of an address's guesses.
+        public static let standardAddressGuesses = TokenRate(burst: 100, perSecond: 0.2)
+        /// The standard rate of a user's guesses. StoreKit gives apps the identifiers, so that nobody mistypes one.
+        public static let standardUserGuesses = TokenRate(burst: 10, perSecond: 0.02)
 
         /// Creates rates.
         public init(
-            address: TokenRate, user: TokenRate, key: TokenRate
+            address: TokenRate, user: TokenRate, key: TokenRate, addressGuesses: TokenRate = standardAddressGuesses,
+            userGuesses: TokenRate = standardUserGuesses
         ) {
             self.address = address
             self.user = user
             self.key = key
+            self.addressGuesses = addressGuesses
+            self.userGuesses = userGuesses
         }
     }
 
@@ -40,6 +51,10 @@ public final class RateLimits: Sendable {
         case user(UserID)
         /// An API key, by name.
         case key(String)
+        /// A client's network address, for a transaction that the store does not know.
+        case guessingAddress(NetworkAddress)
+        /// A user, for a transaction that the store does not know.
+        case guesser(UserID)
     }
 
     /// The largest number of addresses, of users and of keys that are counted at the same time.
@@ -50,6 +65,8 @@ public final class RateLimits: Sendable {
     private let notifiers: Mutex<TokenBuckets<NetworkAddress>>
     private let users: Mutex<TokenBuckets<UserID>>
     private let keys: Mutex<TokenBuckets<String>>
+    private let guessingAddresses: Mutex<TokenBuckets<NetworkAddress>>
+    private let guessers: Mutex<TokenBuckets<UserID>>
 
     /// Creates limits with the given rates.
     public init(_ rates: Rates, capacity: Int = capacity) {
@@ -57,6 +74,8 @@ public final class RateLimits: Sendable {
         notifiers = Mutex(TokenBuckets(rates.address, capacity: capacity))
         users = Mutex(TokenBuckets(rates.user, capacity: capacity))
         keys = Mutex(TokenBuckets(rates.key, capacity: capacity))
+        guessingAddresses = Mutex(TokenBuckets(rates.addressGuesses, capacity: capacity))
+        guessers = Mutex(TokenBuckets(rates.userGuesses, capacity: capacity))
     }
 
     /// Counts one request. Returns false when the limit is reached.
@@ -66,15 +85,17 @@ public final class RateLimits: Sendable {
     /// - Throws: ``HTTPProblem`` 429 `rate_limited` with the time to wait when the limit is reached.
     public func take(_ subject: Subject, at now: Date) throws {
         guard let wait = wait(subject, at: now) else { return }
-        let who =
+        let what =
             switch subject {
-            case .address, .notifier: "this address"
-            case .user: "this user"
-            case .key: "this API key"
+            case .address, .notifier: "requests of this address"
+            case .user: "requests of this user"
+            case .key: "requests of this API key"
+            case .guessingAddress: "redemptions from this address of transactions that the store does not know"
+            case .guesser: "redemptions by this user of transactions that the store does not know"
             }
         throw HTTPProblem(
             .tooManyRequests, code: MerchantErrorCode.rateLimited.rawValue,
-            message: "Too many requests of \(who). Try again later.",
+            message: "Too many \(what). Try again later.",
             retryAfter: Int(min(max(wait.rounded(.up), 1), 3_600)))
     }
 
@@ -85,6 +106,8 @@ public final class RateLimits: Sendable {
         case .notifier(let address): notifiers.withLock { $0.giveBack(address) }
         case .user(let user): users.withLock { $0.giveBack(user) }
         case .key(let name): keys.withLock { $0.giveBack(name) }
+        case .guessingAddress(let address): guessingAddresses.withLock { $0.giveBack(address) }
+        case .guesser(let user): guessers.withLock { $0.giveBack(user) }
         }
     }
 
@@ -95,6 +118,8 @@ public final class RateLimits: Sendable {
         case .notifier(let address): notifiers.withLock { $0.take(address, at: seconds) }
         case .user(let user): users.withLock { $0.take(user, at: seconds) }
         case .key(let name): keys.withLock { $0.take(name, at: seconds) }
+        case .guessingAddress(let address): guessingAddresses.withLock { $0.take(address, at: seconds) }
+        case .guesser(let user): guessers.withLock { $0.take(user, at: seconds) }
         }
     }
 }

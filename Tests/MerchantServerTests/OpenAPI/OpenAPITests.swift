@@ -73,7 +73,8 @@ struct OpenAPITests {
             usualEnvironment: .production, joinsEnvironments: false, conflict: "family", refund: "toZero",
             superseded: "keep", givesCreditsForTrials: true, givesCreditsForSharedCopies: true,
             downloadsBeforeRedemption: 1, webhook: "https://example.com/hook",
-            rates: .init(address: rate, user: rate, key: rate), isBehindProxy: true, database: "SQLite")
+            rates: .init(address: rate, user: rate, key: rate, addressGuesses: rate, userGuesses: rate),
+            isBehindProxy: true, database: "SQLite")
     }()
 
     /// What is sent over the wire, by the schema that describes it.
