@@ -18,6 +18,8 @@ public enum FailoverRun {
     }
 
     private static let customers = 12
+    /// How much each of them buys before the crash, and again after it.
+    private static let purchases = 20
     /// The longest time from the crash until every store has sold again, with a standby that is promoted at once.
     private static let longestPause = Duration.seconds(10)
 
@@ -25,6 +27,14 @@ public enum FailoverRun {
     private final class Course: Sendable {
         let isOver = Mutex(false)
         let pause = Mutex(Duration.zero)
+        /// The purchases of each customer.
+        let bought = Mutex([Int](repeating: 0, count: customers))
+
+        /// Waits until every customer has bought some more.
+        func goOn() async throws {
+            let before = bought.withLock { $0 }
+            try await until { zip(bought.withLock { $0 }, before).allSatisfy { $0 >= $1 + purchases } }
+        }
     }
 
     /// Crashes a primary with a synchronous standby: nothing that was confirmed is lost, and the stores go on by
@@ -50,13 +60,14 @@ public enum FailoverRun {
                             if try await customer.buy("gems") == nil {
                                 findings.add("\(customer.email) could not buy")
                             }
+                            course.bought.withLock { $0[number] += 1 }
                         }
                         return [customer]
                     }
                 }
                 group.addTask {
                     defer { course.isOver.withLock { $0 = true } }
-                    try await Task.sleep(for: .seconds(5))
+                    try await course.goOn()
                     let crash = ContinuousClock.now
                     try await pair.perform(.crash)
                     try await pair.perform(.promote)
@@ -64,7 +75,7 @@ public enum FailoverRun {
                     let passed = ContinuousClock.now - crash
                     course.pause.withLock { $0 = passed }
                     findings.check(passed <= longestPause, "the last store sold again \(passed) after the crash")
-                    try await Task.sleep(for: .seconds(5))
+                    try await course.goOn()
                     return served
                 }
                 return try await group.reduce(into: [ClusterCustomer]()) { $0 += $1 }
@@ -92,7 +103,7 @@ public enum FailoverRun {
             let control = PatientClient(addresses: await stores.controlPorts(), findings: findings)
             var customers = try await signUp(0, at: stores, control, findings)
             // The standby must have the beginning.
-            try await Task.sleep(for: .seconds(2))
+            try await pair.perform(.awaitStandby)
             try await pair.perform(.stopStandby)
             for index in customers.indices {
                 for _ in 0..<5 { _ = try await customers[index].buy("gems") }
