@@ -126,6 +126,7 @@ let package = Package(
         .target(
             name: "ConsolePages",
             dependencies: [
+                "CornerstoreEncoding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Mustache", package: "swift-mustache"),
             ],
