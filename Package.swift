@@ -114,7 +114,9 @@ let package = Package(
             dependencies: ["CornerstoreEncoding", "AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]
         ),
         .target(name: "Backups", dependencies: ["BlobStorage", "Crypto", "Subprocess", "SystemPackage"]),
-        .target(name: "ConsolePages", dependencies: ["Crypto", "Mustache"], resources: [.embedInCode("Files")]),
+        .target(
+            name: "ConsolePages", dependencies: ["CornerstoreEncoding", "Crypto", "Mustache"],
+            resources: [.embedInCode("Files")]),
         .target(
             name: "Console",
             dependencies: [

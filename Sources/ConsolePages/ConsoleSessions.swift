@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import Synchronization
@@ -76,12 +77,12 @@ public final class ConsoleSessions: Sendable {
 
     /// The token that a form of an address carries in a session.
     public func token(_ cookie: String, action: String) -> String {
-        Self.text(HMAC<SHA256>.authenticationCode(for: Self.message(cookie, action), using: key))
+        Hexadecimal.encoded(HMAC<SHA256>.authenticationCode(for: Self.message(cookie, action), using: key))
     }
 
     /// Whether a form that was sent to an address carries the session's token.
     public func accepts(_ token: String, _ cookie: String, action: String) -> Bool {
-        guard let code = Self.bytes(token) else { return false }
+        guard let code = Hexadecimal.decoded(token) else { return false }
         return HMAC<SHA256>.isValidAuthenticationCode(
             code, authenticating: Self.message(cookie, action), using: key)
     }
@@ -113,18 +114,6 @@ public final class ConsoleSessions: Sendable {
 
     private static func random(_ count: Int) -> String {
         var generator = SystemRandomNumberGenerator()
-        return text((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
-    }
-
-    private static func text(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
-    }
-
-    private static func bytes(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count == 64 else { return nil }
-        let values = digits.map { Character(UnicodeScalar($0)).hexDigitValue }
-        guard values.allSatisfy({ $0 != nil }) else { return nil }
-        return stride(from: 0, to: 64, by: 2).map { UInt8((values[$0] ?? 0) << 4 | (values[$0 + 1] ?? 0)) }
+        return Hexadecimal.encoded((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
     }
 }

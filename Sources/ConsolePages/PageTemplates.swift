@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import Mustache
@@ -70,8 +71,7 @@ public struct PageTemplates: Sendable {
 
         /// Names the file after its digest.
         init(_ name: String, _ ending: String, _ type: String, _ bytes: [UInt8]) {
-            let digest = SHA256.hash(data: bytes).prefix(8).map { String(Int($0) + 256, radix: 16).dropFirst() }
-            path = "/assets/\(name)-\(digest.joined()).\(ending)"
+            path = "/assets/\(name)-\(Hexadecimal.encoded(SHA256.hash(data: bytes).prefix(8))).\(ending)"
             self.bytes = bytes
             self.type = type
         }

@@ -1,6 +1,38 @@
-/// Decodes the escapes of a JSON string that ``FlatJSONScanner`` has checked.
+/// The escapes of JSON strings (RFC 8259, section 7).
 package enum JSONText {
-    /// The string's characters in UTF-8.
+    /// Appends a text as it stands between the quotation marks of a JSON string. `</` is written `<\/`, as in Apple's
+    /// answers; other slashes are not escaped.
+    package static func appendEscaped(_ text: String, to json: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { appendEscaped($0, to: &json) }
+    }
+
+    /// Copies the stretches between the bytes that are escaped: a search's answer has 100 kB of them.
+    private static func appendEscaped(_ text: UnsafeBufferPointer<UInt8>, to json: inout [UInt8]) {
+        var copied = 0
+        for (index, byte) in text.enumerated() where isEscaped[Int(byte)] {
+            if byte == UInt8(ascii: "/"), index == 0 || text[index - 1] != UInt8(ascii: "<") { continue }
+            json += text[copied..<index]
+            copied = index + 1
+            json.append(UInt8(ascii: "\\"))
+            switch byte {
+            case 0x0A: json.append(UInt8(ascii: "n"))
+            case 0x0D: json.append(UInt8(ascii: "r"))
+            case 0x09: json.append(UInt8(ascii: "t"))
+            case 0..<0x20:
+                json += "u00".utf8
+                json += [Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 15)]
+            default: json.append(byte)
+            }
+        }
+        json += text[copied...]
+    }
+
+    private static let isEscaped: [Bool] = (0..<256).map {
+        $0 < 0x20 || [UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/")].contains(UInt8($0))
+    }
+
+    /// The characters, in UTF-8, of a string that ``FlatJSONScanner`` has checked.
     package static func unescaped(_ token: FlatJSONScanner.StringToken, of json: Span<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(token.range.count)

@@ -5,7 +5,7 @@ package final class HTTPResponse: Sendable {
     package let status: Int
     /// The header fields, as the server wrote them.
     package let fields: [(name: String, value: String)]
-    private let stream: ResponseStream
+    let stream: ResponseStream
 
     init(_ head: HTTPHead, _ stream: ResponseStream) {
         status = head.status

@@ -80,6 +80,9 @@ final class ResponseStream: Sendable {
 
     // MARK: - The taking side
 
+    /// Whether the transfer stands still until bytes are taken.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
     /// Waits for the head of the response.
     func head() async throws(HTTPClientError) -> HTTPHead {
         try await take { state in

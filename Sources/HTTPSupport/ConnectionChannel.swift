@@ -40,10 +40,11 @@ struct ConnectionChannel: ServerChildChannel {
                 position: .before(codec))
             try pipeline.addHandler(
                 UntakenAnswerHandler(StallWatch.Rule(window: limits.values.answerPatience)), position: .before(codec))
+            // In front of the direct answers, which must be sent before a close as well.
+            try pipeline.addHandler(UnsentBytesHandler(), position: .before(codec))
             if let answering {
                 try pipeline.addHandler(DirectRequestHandler(answering), position: .before(codec))
             }
-            try pipeline.addHandler(UnsentBytesHandler(), position: .before(codec))
             try pipeline.addHandler(LateBodyHandler(), position: .before(codec))
             try pipeline.addHandler(LastRequestHandler(), position: .before(codec))
             return connection

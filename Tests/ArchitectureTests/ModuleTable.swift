@@ -44,7 +44,7 @@ struct ModuleTable {
         "BlobStorage": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
         "Backups": Row(["BlobStorage"], outside: ["Crypto", "Subprocess", "SystemPackage"]),
         "Database": Row(["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
-        "ConsolePages": Row([], outside: ["Crypto", "Mustache"]),
+        "ConsolePages": Row(["CornerstoreEncoding"], outside: ["Crypto", "Mustache"]),
         "ServerSupport": Row([]),
         "HTTPSupport": Row(
             ["CZlib", "CornerstoreEncoding"],

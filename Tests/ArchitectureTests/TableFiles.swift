@@ -16,7 +16,8 @@ struct TableFiles {
     private var writers: [String: Set<String>] = [:]
     private var readers: [String: Set<String>] = [:]
 
-    /// Reads the statements of a module's files. Migrations, in the folder `Schema`, may change any table.
+    /// Reads the statements of a module's files. Migrations, in the folder `Schema` or in a file whose name ends with
+    /// `Schema`, may change any table.
     init(_ sources: [SwiftSource]) {
         let texts = sources.map { source in
             let code = source.lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
@@ -46,7 +47,7 @@ struct TableFiles {
         String((path.split(separator: "/").last ?? "").dropLast(".swift".count))
     }
 
-    private static func isSchema(_ path: String) -> Bool { path.contains("/Schema/") }
+    private static func isSchema(_ path: String) -> Bool { path.contains("/Schema/") || path.hasSuffix("Schema.swift") }
 
     /// The tables whose SQL stands in more than one file.
     /// - Parameter joins: the files that may read tables of other files.

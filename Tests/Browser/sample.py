@@ -96,6 +96,7 @@ def wait_for_hit(store, operation):
         faults = ask("GET", store.control + "/control/v1/sandbox/faults")
         if any(fault["operation"] == operation and fault["hits"] for fault in faults):
             return
+        time.sleep(0.02)
     raise AssertionError(f"nobody asked for {operation}")
 
 

@@ -88,7 +88,7 @@ class Store:
     def _read_addresses(self):
         """The JSON document that the program prints when it is ready."""
         # Reading ends with the program.
-        watch = threading.Timer(120, self._server.kill)
+        watch = threading.Timer(60, self._server.kill)
         watch.start()
         text = ""
         for line in self._server.stdout:

@@ -60,7 +60,7 @@ def test_notifications_change_the_merchants_books(tmp_path):
                 commands = commands.replace(usual, store.addresses[name].rstrip("/"))
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", commands], cwd=store.data.parent, env=environment,
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
             assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
             return done.stdout
 

@@ -503,8 +503,13 @@ def test_a_second_device_takes_no_purchase_of_the_first(browser, store, tmp_path
             buy(page, MONKEYS, email, password)
             expect(granted(page, MONKEYS)).to_be_visible()
             wait_for_hit(store, "finish")
-            # The other device has had time for its requests.
-            other.wait_for_timeout(1500)
+            # News of the account: the end of a family wakes the waiting request of the other device, which asks for new
+            # transactions before it tells of the storefront.
+            control = store.control + "/control/v1/sandbox"
+            ask("PATCH", f"{control}/accounts/{email}", {"storefront": "DEU"})
+            ask("POST", control + "/families", {"account": email})
+            ask("DELETE", f"{control}/families/{email}")
+            expect(lines(other)).to_contain_text("The storefront changed")
         finally:
             clear(store)
         expect(page.locator("#queue")).to_contain_text("The queue is empty")

@@ -94,7 +94,7 @@ struct ContentDownloadTests {
         try await with { scene async throws in
             scene.server.trouble(.silent(after: 1000))
             let task = Task { await scene.run() }
-            while scene.part < 1000, !Task.isCancelled { await Task.yield() }
+            try await until { scene.part >= 1000 }
             task.cancel()
             #expect(await task.value == .cancelled)
             #expect(await scene.run() == nil)

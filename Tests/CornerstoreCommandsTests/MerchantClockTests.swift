@@ -39,11 +39,12 @@ import Testing
 
     /// Waits until the merchant has received a notification of a type.
     private static func notification(_ type: String, _ merchant: Merchant) async throws -> StoreNotificationRecord {
-        while true {
-            let received = try await merchant.notifications().notifications
-            if let found = received.first(where: { $0.type == type }) { return found }
-            try await Task.sleep(for: .milliseconds(1))
+        var found: StoreNotificationRecord?
+        try await until {
+            found = try await merchant.notifications().notifications.first { $0.type == type }
+            return found != nil
         }
+        return try #require(found)
     }
 
     /// Ann's right to the club in an environment.

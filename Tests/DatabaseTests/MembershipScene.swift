@@ -101,19 +101,6 @@ extension Membership.Timing {
     }
 }
 
-func until(
-    sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + .seconds(30)
-    while try await !condition() {
-        guard ContinuousClock.now < end else {
-            Issue.record("This did not come about within 30 seconds.", sourceLocation: sourceLocation)
-            return
-        }
-        await Task.yield()
-    }
-}
-
 extension Database {
     func announce(_ topic: String, _ detail: String, isAwaited: Bool = true) async throws {
         try await write { try $0.announce(topic, detail, isAwaited: isAwaited) }

@@ -109,8 +109,7 @@ private func value(_ connection: Connection) throws -> Int {
             }
             async let waiting: DatabaseError? = expect(.busy) { try await database.check() }
             // One that is not seen waiting has been refused already, after the same time.
-            let end = ContinuousClock.now + Database.Limits().wait
-            while database.engine.reads.count == 0, ContinuousClock.now < end { await Task.yield() }
+            try? await until(within: Database.Limits().wait) { database.engine.reads.count > 0 }
             database.engine.reads.expire(at: .now + Database.Limits().wait + .seconds(1))
             _ = await waiting
             done.open()
@@ -206,6 +205,7 @@ private func value(_ connection: Connection) throws -> Int {
     /// A transaction that meets a faster one at each attempt would never succeed beside others.
     @Test func aTransactionThatLosesAgainAndAgainRunsAlone() async throws {
         try await Backend.postgresql.withDatabase(migrations: [table], connections: 2) { database, _ async throws in
+            let turns = try #require((database.engine as? PostgreSQLEngine)?.turns)
             let rivals = Mutex<[Task<Void, any Error>]>([])
             try await database.write { connection in
                 let before = try value(connection)
@@ -216,7 +216,7 @@ private func value(_ connection: Connection) throws -> Int {
                 }
                 rivals.withLock { $0.append(rival) }
                 // Who runs alone keeps its rival waiting.
-                _ = isChanged.wait(timeout: .now() + .milliseconds(500))
+                blockUntil { isChanged.wait(timeout: .now()) == .success || turns.waiting > 0 }
                 try connection.execute("UPDATE counter SET value = $1", [before + 100])
             }
             let all = rivals.withLock { $0 }

@@ -107,7 +107,7 @@ import Testing
                 #expect(checkpointer.take() == .idle)
             }
             checkpointer.begin()
-            while checkpointer.take() == .busy { await Task.yield() }
+            try await until { checkpointer.take() != .busy }
             #expect(checkpointer.take() == .idle, "a result is given once")
             checkpointer.close()
         }

@@ -46,8 +46,7 @@ private let table = Migration(
                 return
             }
             began.open()
-            let end = ContinuousClock.now + .seconds(60)
-            while database.engine.writes.count < writes.count, ContinuousClock.now < end { sched_yield() }
+            blockUntil { database.engine.writes.count >= writes.count }
         }
         try await database.read { _ in began.wait() }
         let results = await withTaskGroup { group in
@@ -83,16 +82,12 @@ private let table = Migration(
             defer { other.close() }
             other.setPatience(milliseconds: 60_000)
             try other.beginWriting()
-            let isDone = Atomic(false)
-            async let opening = Result<Database, any Error>.of {
-                defer { isDone.store(true, ordering: .relaxed) }
-                return try await Database.open(.sqlite(path: path), migrations: [table], logger: .silent)
-            }
-            // Long enough for one that does not wait to fail; one that waits succeeds whenever the other ends.
-            let end = ContinuousClock.now + .milliseconds(200)
-            while !isDone.load(ordering: .relaxed), ContinuousClock.now < end { await Task.yield() }
+            let log = LogLines()
+            async let opening = Database.open(.sqlite(path: path), migrations: [table], logger: log.logger)
+            // It was refused once.
+            try await until { log.all.contains { $0.text.contains("trying again") } }
             try other.commit()
-            let database = try await opening.get()
+            let database = try await opening
             try await database.write(Self.insert(1))
             #expect(try await ids(database) == [1])
             await database.close()

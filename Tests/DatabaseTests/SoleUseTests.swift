@@ -25,19 +25,6 @@ import Testing
         }
     }
 
-    private func until(
-        sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
-    ) async throws {
-        let end = ContinuousClock.now + .seconds(30)
-        while try await !condition() {
-            guard ContinuousClock.now < end else {
-                Issue.record("This did not come about within 30 seconds.", sourceLocation: sourceLocation)
-                return
-            }
-            await Task.yield()
-        }
-    }
-
     /// Opens the database under a right, and closes both afterwards.
     private func withDatabase(
         _ location: DatabaseLocation, _ use: SoleUse, _ body: (Database) async throws -> Void
@@ -130,8 +117,7 @@ import Testing
                     try await database.write { connection in
                         try connection.execute("INSERT INTO t (id) VALUES (1)")
                         relay.cut()
-                        let end = Date(timeIntervalSinceNow: 60)
-                        while use.isHeld, Date() < end { usleep(1_000) }
+                        blockUntil { !use.isHeld }
                     }
                 }
                 relay.mend()

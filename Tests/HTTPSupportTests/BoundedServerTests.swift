@@ -168,16 +168,4 @@ import Testing
             self.answer = answer
         }
     }
-
-    /// Waits for a condition.
-    private func until(_ condition: () -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while !condition() {
-            guard ContinuousClock.now < end else {
-                Issue.record("the condition was not met in time")
-                return
-            }
-            try await Task.sleep(for: .milliseconds(1))
-        }
-    }
 }

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPSupport
@@ -25,9 +26,9 @@ import Testing
             order.withLock { $0.append("sent") }
             hasSent.withLock { $0 = true }
         }()
-        while !hasSent.withLock({ $0 }) {
+        try await until {
             await channel.testingEventLoop.run()
-            await Task.yield()
+            return hasSent.withLock { $0 }
         }
         try await sent
         #expect(order.withLock { $0 } == ["written", "sent"])

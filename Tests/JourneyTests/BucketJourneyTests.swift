@@ -33,14 +33,14 @@ struct BucketJourneyTests {
         var engine = device.launch()
         var app = ContentApp(SKPaymentQueue(engine: engine), shelf: nil)
         app.queue.add(payment("hats"))
-        await app.until { $0.contains { $0.received > 0 } }
+        try await app.until { $0.contains { $0.received > 0 } }
         await engine.stop()
 
         // An hour is what an address is good for, and each that expired is followed by a new one.
         front.expect(.later(3602), .later(3602), .later(3590))
         engine = device.launch()
         app = ContentApp(SKPaymentQueue(engine: engine), shelf: shelf)
-        await app.until { _ in shelf.newest(of: "hats") != nil && app.queue.transactions.isEmpty }
+        try await app.until { _ in shelf.newest(of: "hats") != nil && app.queue.transactions.isEmpty }
         #expect(front.downloads.map(\.status) == [200, 403, 403, 206])
         #expect(Set(front.downloads.dropFirst().map(\.range)).count == 1 && front.downloads.last?.range != "-")
         let item = try #require(shelf.newest(of: "hats"))
@@ -64,7 +64,7 @@ struct BucketJourneyTests {
         let engine = device.launch()
         let app = ContentApp(SKPaymentQueue(engine: engine), shelf: shelf)
         app.queue.restoreCompletedTransactions()
-        await app.until { _ in shelf.newest(of: "hats") != nil && app.queue.transactions.isEmpty }
+        try await app.until { _ in shelf.newest(of: "hats") != nil && app.queue.transactions.isEmpty }
         #expect(shelf.versions(of: "hats").map(\.version) == ["1.0"])
         #expect(front.downloads.map(\.status).suffix(2) == [404, 200])
         #expect(!app.words.contains(.failed))

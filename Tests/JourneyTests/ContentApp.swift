@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import StoreKit
 
@@ -25,14 +26,14 @@ final class ContentApp: NSObject, SKPaymentTransactionObserver, @unchecked Senda
         queue.add(self)
     }
 
-    func until(_ isSo: ([Heard]) -> Bool) async {
-        while !Task.isCancelled, !isSo(heard.withLock { $0 }) { try? await Task.sleep(for: .milliseconds(1)) }
+    func until(_ isSo: ([Heard]) -> Bool) async throws {
+        try await TestSupport.until { isSo(heard.withLock { $0 }) }
     }
 
     /// The states that were told, in order.
     var words: [SKDownloadState] { heard.withLock { $0.map(\.state) } }
 
-    func untilRestored() async { await until { _ in restores.withLock { $0 } > 0 } }
+    func untilRestored() async throws { try await until { _ in restores.withLock { $0 } > 0 } }
 
     func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         if startsAll { queue.start(transactions.flatMap(\.downloads)) }

@@ -167,7 +167,7 @@ struct CustomerJourneyTests {
             let first = CustomerApp(device.launch())
             first.queue.add(payment("hats"))
             #expect(await first.next(2).last == "purchased hats")
-            await until { first.engine.payments.isEmpty }
+            try await until { first.engine.payments.isEmpty }
             await first.stop()
             let id = try #require(try await device.ledger().transactions.first).id
             let app = CustomerApp(
@@ -213,7 +213,7 @@ struct CustomerJourneyTests {
             // The store tells an app that runs.
             if !whileTheAppRuns { app = CustomerApp(device.launch()) }
             #expect(await app.next() == "purchased credits5")
-            await until { app.engine.payments.isEmpty }
+            try await until { app.engine.payments.isEmpty }
             app.queue.checkStore()
             app.queue.add(payment("hats"))
             #expect(await app.next() == "purchasing hats")
@@ -231,7 +231,7 @@ struct CustomerJourneyTests {
             var app = CustomerApp(device.launch())
             app.queue.add(payment("hats"))
             #expect(await app.next(2).last == "purchased hats")
-            await until { app.engine.payments.isEmpty }
+            try await until { app.engine.payments.isEmpty }
             await app.stop()
             let id = try #require(try await device.ledger().transactions.first).id
             let refund = try await store.control("POST", "transactions/\(id)/refund", #"{"reason":"app"}"#)
@@ -297,7 +297,7 @@ struct CustomerJourneyTests {
             // Finished, they are gone for good.
             app = CustomerApp(device.launch())
             #expect(Set(await app.next(2)) == ["purchased hats", "purchased credits5"])
-            await until { app.engine.payments.isEmpty }
+            try await until { app.engine.payments.isEmpty }
             #expect(try await device.ledger().transactions.allSatisfy(\.isFinished))
             await app.stop()
         }
@@ -348,7 +348,7 @@ struct CustomerJourneyTests {
             var app = CustomerApp(device.launch())
             app.queue.add(payment("credits5"))
             #expect(await app.next(2).last == "purchased credits5")
-            await until { app.engine.payments.isEmpty }
+            try await until { app.engine.payments.isEmpty }
             await app.stop()
             let change = #"{"storefront":"DEU","paymentsAllowed":false}"#
             #expect(try await store.control("PATCH", "accounts/\(device.email)", change).status == 200)
@@ -370,7 +370,7 @@ struct CustomerJourneyTests {
             var app = CustomerApp(device.launch())
             app.queue.add(payment("credits5"))
             #expect(await app.next(2).last == "purchased credits5")
-            await until { app.engine.payments.isEmpty }
+            try await until { app.engine.payments.isEmpty }
             await app.stop()
             let order = #"{"bundleId":"com.example.monkeys","productId":"hats","account":"\#(device.email)"}"#
             #expect(try await store.control("POST", "promoted", order).status == 201)
@@ -420,7 +420,7 @@ struct CustomerJourneyTests {
             var app = CustomerApp(device.launch())
             app.queue.add(payment("club.monthly"))
             #expect(await app.next(2).last == "purchased club.monthly")
-            await until { app.engine.payments.isEmpty }
+            try await until { app.engine.payments.isEmpty }
             await app.stop()
             let order = #"""
                 {"bundleId":"com.example.monkeys","productId":"club.monthly","price":"7.99","account":"\#(device.email)"}
@@ -448,7 +448,7 @@ struct CustomerJourneyTests {
             }
             var iterator = questions.makeAsyncIterator()
             #expect(await iterator.next() == "club.monthly $5.99 $7.99")
-            while try await answer() == [nil] { try await Task.sleep(for: .milliseconds(1)) }
+            try await until { try await answer() != [nil] }
             #expect(try await answer() == ["accepted"])
             await app.stop()
         }
@@ -476,7 +476,7 @@ struct CustomerJourneyTests {
             app.queue.presentCodeRedemptionSheet()
             #expect(await app.next() == "purchased hats")
             #expect(prompts.withLock { $0 } == [nil, "Ce code n’est pas valide."])
-            await until { app.engine.payments.isEmpty }
+            try await until { app.engine.payments.isEmpty }
             let ledger = try await device.ledger()
             #expect(ledger.transactions.map(\.price) == [0] && ledger.transactions.map(\.isFinished) == [true])
             #expect(try await device.checkedReceipt().inApp.map(\.productID) == ["hats"])
@@ -501,7 +501,7 @@ struct CustomerJourneyTests {
             let app = CustomerApp(device.launch(sheet: sheet))
             app.queue.presentCodeRedemptionSheet()
             #expect(await app.next() == "purchased club.monthly")
-            await until { app.engine.payments.isEmpty }
+            try await until { app.engine.payments.isEmpty }
             let ledger = try await device.ledger()
             #expect(ledger.transactions.map(\.price) == [9990] && ledger.transactions.map(\.isFinished) == [true])
             let receipt = try await device.checkedReceipt()
@@ -510,7 +510,7 @@ struct CustomerJourneyTests {
             // The offer is used up for this customer, and the sheet asks again.
             answers.withLock { $0 = ["SPRING"] }
             app.queue.presentCodeRedemptionSheet()
-            await until { answers.withLock { $0.isEmpty } }
+            try await until { answers.withLock { $0.isEmpty } }
             let batches = try await store.control("GET", "offer-codes")
             #expect(batches.status == 200)
             #expect(try await device.ledger().transactions.count == 1)
@@ -532,9 +532,4 @@ struct CustomerJourneyTests {
             await app.stop()
         }
     }
-}
-
-/// Looks again and again until it is so, or the test's time is over.
-private func until(_ isSo: () -> Bool) async {
-    while !Task.isCancelled, !isSo() { try? await Task.sleep(for: .milliseconds(1)) }
 }

@@ -26,7 +26,7 @@ struct DownloadJourneyTests {
             var engine = device.launch()
             var app = ContentApp(SKPaymentQueue(engine: engine), shelf: nil)
             app.queue.add(payment("hats"))
-            await app.until { $0.contains { $0.received > 0 } }
+            try await app.until { $0.contains { $0.received > 0 } }
             await engine.stop()
             #expect(try device.journal().count == 1)
 
@@ -34,9 +34,9 @@ struct DownloadJourneyTests {
             await store.stop()
             engine = device.launch()
             app = ContentApp(SKPaymentQueue(engine: engine), shelf: shelf)
-            await app.until { _ in app.queue.transactions.contains { !$0.downloads.isEmpty } }
+            try await app.until { _ in app.queue.transactions.contains { !$0.downloads.isEmpty } }
             try await store.start()
-            await app.until { _ in shelf.newest(of: "hats") != nil && app.queue.transactions.isEmpty }
+            try await app.until { _ in shelf.newest(of: "hats") != nil && app.queue.transactions.isEmpty }
             #expect(try chapter(shelf) == ["1.0", "\(JourneyStore.chapterSize)"])
             await engine.stop()
             #expect(try await device.ledger().payments.count == 1)
@@ -48,11 +48,11 @@ struct DownloadJourneyTests {
             engine = second.launch()
             app = ContentApp(SKPaymentQueue(engine: engine), shelf: secondShelf, startsAll: false)
             app.queue.restoreCompletedTransactions()
-            await app.untilRestored()
+            try await app.untilRestored()
             let downloads = app.queue.transactions.flatMap(\.downloads)
             #expect(downloads.map(\.state) == [.waiting] && downloads.map(\.contentVersion) == ["1.0"])
             app.queue.start(downloads)
-            await app.until { _ in app.queue.transactions.isEmpty }
+            try await app.until { _ in app.queue.transactions.isEmpty }
             #expect(try chapter(secondShelf) == ["1.0", "\(JourneyStore.chapterSize)"])
 
             // A newer version comes while the older is there.
@@ -63,7 +63,7 @@ struct DownloadJourneyTests {
             let items = try await ContentUpdater(shelf: secondShelf, queue: app.queue).update(outdated)
             #expect(items.map(\.version) == ["1.1"])
             #expect(secondShelf.versions(of: "hats").map(\.version) == ["1.0", "1.1"])
-            await app.until { _ in app.queue.transactions.isEmpty }
+            try await app.until { _ in app.queue.transactions.isEmpty }
             await engine.stop()
         }
     }
@@ -77,12 +77,12 @@ struct DownloadJourneyTests {
             let engine = device.launch()
             let app = ContentApp(SKPaymentQueue(engine: engine), shelf: nil, startsAll: false)
             app.queue.add(payment("hats"))
-            await app.until { _ in app.queue.transactions.contains { !$0.downloads.isEmpty } }
+            try await app.until { _ in app.queue.transactions.contains { !$0.downloads.isEmpty } }
             let download = try #require(app.queue.transactions.first?.downloads.first)
 
             try await Self.order(#"{"operation":"content","lie":"digest","count":1}"#, at: store)
             app.queue.start([download])
-            await app.until { $0.last?.state == .failed }
+            try await app.until { $0.last?.state == .failed }
             let error = try #require(download.error as? SKError)
             #expect(
                 (error.errorUserInfo[NSUnderlyingErrorKey] as? NSError)?.code
@@ -92,7 +92,7 @@ struct DownloadJourneyTests {
             try await Self.order(#"{"operation":"download","cutAfter":100000,"count":1}"#, at: store)
             try await Self.order(#"{"operation":"download","status":403,"count":1}"#, at: store)
             app.queue.start([download])
-            await app.until { $0.last?.state == .finished }
+            try await app.until { $0.last?.state == .finished }
             #expect(download.contentURL.map { FileManager.default.fileExists(atPath: $0.path) } == true)
             await engine.stop()
         }

@@ -242,7 +242,7 @@ struct ItemJourneyTests {
             let next = device.launch(configuration)
             if isApproved { try await expectExample(in: listener, on: device) }
             // What is decided is not asked for again.
-            while FileManager.default.fileExists(atPath: order.path) { await Task.yield() }
+            try await until { !FileManager.default.fileExists(atPath: order.path) }
             await next.stop()
         }
     }

@@ -232,9 +232,7 @@ struct RestoreJourneyTests {
             let added = payment("credits5")
             added.applicationUsername = name
             app.queue.add(added)
-            while !Task.isCancelled, try await device.ledger().purchases.isEmpty {
-                try await Task.sleep(for: .milliseconds(1))
-            }
+            try await until { try await !device.ledger().purchases.isEmpty }
             await app.stop()
             #expect(try device.journal().map(\.payment.applicationUsername) == [name])
 

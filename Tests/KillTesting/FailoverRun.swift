@@ -26,6 +26,8 @@ public enum FailoverRun {
     }
 
     private static let customers = 12
+    /// How much each of them buys before the crash, and again after it.
+    private static let purchases = 20
     /// The longest time from the crash until every store has sold again, with a standby that is promoted at once. No
     /// purchase takes longer.
     private static let longestPause = Duration.seconds(10)
@@ -34,6 +36,14 @@ public enum FailoverRun {
     private final class Course: Sendable {
         let isOver = Mutex(false)
         let pause = Mutex(Duration.zero)
+        /// The purchases of each customer.
+        let bought = Mutex([Int](repeating: 0, count: customers))
+
+        /// Waits until every customer has bought some more.
+        func goOn() async throws {
+            let before = bought.withLock { $0 }
+            try await until { zip(bought.withLock { $0 }, before).allSatisfy { $0 >= $1 + purchases } }
+        }
     }
 
     /// The reason why ``Loss/machine`` cannot be tried here; nil when it can.
@@ -69,13 +79,14 @@ public enum FailoverRun {
                             }
                             let passed = ContinuousClock.now - begin
                             findings.check(passed <= longestPause, "\(customer.email) waited \(passed) for a purchase")
+                            course.bought.withLock { $0[number] += 1 }
                         }
                         return [customer]
                     }
                 }
                 group.addTask {
                     defer { course.isOver.withLock { $0 = true } }
-                    try await Task.sleep(for: .seconds(5))
+                    try await course.goOn()
                     let crash = ContinuousClock.now
                     try await pair.perform(loss == .machine ? .vanish : .crash)
                     try await pair.perform(.promote)
@@ -83,7 +94,7 @@ public enum FailoverRun {
                     let passed = ContinuousClock.now - crash
                     course.pause.withLock { $0 = passed }
                     findings.check(passed <= longestPause, "the last store sold again \(passed) after the crash")
-                    try await Task.sleep(for: .seconds(5))
+                    try await course.goOn()
                     return served
                 }
                 return try await group.reduce(into: [ClusterCustomer]()) { $0 += $1 }
@@ -106,7 +117,7 @@ public enum FailoverRun {
             let control = PatientClient(addresses: await stores.controlPorts(), findings: findings)
             var customers = try await signUp(0, at: stores, control, findings)
             // The standby must have the beginning.
-            try await Task.sleep(for: .seconds(2))
+            try await pair.perform(.awaitStandby)
             try await pair.perform(.stopStandby)
             for index in customers.indices {
                 for _ in 0..<5 { _ = try await customers[index].buy("gems") }

@@ -9,6 +9,8 @@ struct PostgreSQLPair: Sendable {
         case crash
         /// The primary's machine is gone: it answers nothing, acknowledges nothing and refuses nothing any more.
         case vanish
+        /// The standby has applied everything that the primary has committed.
+        case awaitStandby = "await-standby"
         case stopStandby = "stop-standby"
         case startStandby = "start-standby"
         /// The standby becomes the primary.

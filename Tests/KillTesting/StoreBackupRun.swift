@@ -47,7 +47,7 @@ public enum StoreBackupRun {
                         return buyer
                     }
                 }
-                while course.confirmed.withLock({ $0.count }) < 40 { try await Task.sleep(for: .milliseconds(5)) }
+                try await until { course.confirmed.withLock { $0.count } >= 40 }
                 let early = course.confirmed.withLock { $0 }
                 let backup = try await store.location.command(["backup", folder.path])
                 findings.check(backup.status == 0, "the backup failed: \(store.commandLog)")

@@ -22,6 +22,8 @@ public final class SubscriptionKillRun: Sendable {
 
     private struct State {
         var totals = Totals()
+        /// The launches of all apps that have ended.
+        var launches = 0
         var isOver = false
     }
 
@@ -32,8 +34,6 @@ public final class SubscriptionKillRun: Sendable {
     }
     /// How far one step moves the clock, in seconds: 20 days.
     private static let step = 20.0 * 86_400
-    /// The pause between two steps.
-    private static let pause = Duration.milliseconds(400)
 
     private let store: StoreProcess
     private let state = Mutex(State())
@@ -103,17 +103,21 @@ public final class SubscriptionKillRun: Sendable {
                 fate = .isKilled(after: .milliseconds(Int.random(in: 0..<900, using: &chance)))
             }
             let wasKilled = try await device.launch(orders, fate, restores: false)
-            if wasKilled { state.withLock { $0.totals.kills += 1 } }
+            state.withLock { state in
+                state.launches += 1
+                if wasKilled { state.totals.kills += 1 }
+            }
         }
     }
 
-    /// Moves the clock until the apps are done, and kills the store in every third step.
+    /// Moves the clock after each launch until the apps are done, and kills the store in every third step.
     private func moveClock(_ seed: UInt64) async throws {
         var chance = SeededGenerator(seed: seed &+ 1_000)
         var date = Date()
         var number = 0
         while state.withLock({ !$0.isOver }) {
             number += 1
+            let launches = state.withLock { $0.launches }
             date += Self.step
             let text = ISO8601DateFormatter().string(from: date)
             if number % 3 == 0 {
@@ -125,7 +129,8 @@ public final class SubscriptionKillRun: Sendable {
                 try await store.start()
             }
             guard await store.setClock(text) else { throw KillTestError("a step of the clock failed") }
-            try await Task.sleep(for: Self.pause)
+            // A launch may take a minute.
+            try await until(within: .seconds(90)) { state.withLock { $0.isOver || $0.launches > launches } }
         }
     }
 

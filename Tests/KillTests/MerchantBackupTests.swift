@@ -83,7 +83,7 @@ struct MerchantBackupTests {
                         return []
                     }
                 }
-                while await confirmed.transactions.count < 40 { try await Task.sleep(for: .milliseconds(1)) }
+                try await until { await confirmed.transactions.count >= 40 }
                 let early = await confirmed.transactions
                 let backup = try await setup.command(["backup", folder.path])
                 #expect(backup.status == 0 && backup.output.contains("2 content files"), "\(backup.output)")

@@ -141,7 +141,7 @@ struct MerchantContentTests {
             await log.told("delivered one 1")
             #expect(log.lines.contains("not delivered one unreachable"))
             // The transaction is finished after the app was told of the delivery.
-            while device.finished != ["1"], !Task.isCancelled { await Task.yield() }
+            try await until { device.finished == ["1"] }
         }
     }
 

@@ -26,7 +26,7 @@ struct CallbackQueueTests {
             super.init()
         }
 
-        private func note(_ name: String) {
+        func note(_ name: String) {
             call.yield(name + (DispatchQueue.getSpecific(key: isMain) == true ? "" : " on another queue"))
         }
 
@@ -81,19 +81,25 @@ struct CallbackQueueTests {
         await engine.stop()
     }
 
-    /// Tells when the store has answered for products, and the app has had the time to hear of it.
+    /// Runs the parts of a task on a queue. A block that a part adds to the queue runs after the part has ended.
+    private final class TaskQueue: TaskExecutor {
+        let queue = DispatchQueue(label: "task")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    /// Tells when a task of the queue has taken the store's answer for products, and has ended or waits.
     private struct WatchedStore: StoreTransport {
         let store: FakeStore
-        let answered: DispatchSemaphore
+        let tasks = TaskQueue()
+        let answered = DispatchSemaphore(value: 0)
 
         func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
             let answer = try await store.send(request)
-            if case .products = request.route {
-                Task {
-                    for _ in 0..<200 { await Task.yield() }
-                    answered.signal()
-                }
-            }
+            if case .products = request.route { tasks.queue.async { answered.signal() } }
             return answer
         }
     }
@@ -108,7 +114,7 @@ struct CallbackQueueTests {
         await buyer.wait { $0.contains { $0.hasPrefix("updated purchased") } }
         await bought.stop()
 
-        let store = WatchedStore(store: device.store, answered: DispatchSemaphore(value: 0))
+        let store = WatchedStore(store: device.store)
         // The queue is late: the store answers first.
         let engine = device.launch(
             transport: store,
@@ -121,11 +127,14 @@ struct CallbackQueueTests {
         var calls = app.calls.makeAsyncIterator()
         let queue = SKPaymentQueue(engine: engine)
         queue.add(app)
-        let prices = SKProductsRequest(productIdentifiers: ["credits5"], engine: engine)
-        prices.delegate = app
-        prices.start()
+        // As SKProductsRequest does, in a task of the queue.
+        let prices = Task(executorPreference: store.tasks) {
+            _ = await engine.products(["credits5"])
+            engine.callbackQueue.async { app.note("products") }
+        }
         #expect(await calls.next() == "updated on another queue")
         #expect(await calls.next() == "products on another queue")
+        await prices.value
         withExtendedLifetime(app) {}
         await engine.stop()
     }

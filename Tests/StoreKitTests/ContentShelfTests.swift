@@ -109,7 +109,7 @@ struct ContentShelfTests {
             })
             queue.add(first)
             queue.add(DownloadScene.payment(1))
-            await until { !first.all.removed.isEmpty }
+            try await until { !first.all.removed.isEmpty }
             queue.remove(first)
             let old = try #require(shelf.newest(of: DownloadScene.product(1).rawValue))
             #expect(old.version == "1.0")
@@ -132,7 +132,7 @@ struct ContentShelfTests {
             #expect(shelf.versions(of: DownloadScene.product(1).rawValue).map(\.version) == ["1.0", "1.1"])
             #expect(shelf.outdated(among: offered).isEmpty)
             #expect(FileManager.default.fileExists(atPath: old.contents.appendingPathComponent("chapter.txt").path))
-            await until { queue.transactions.isEmpty }
+            try await until { queue.transactions.isEmpty }
             await engine.stop()
         }
     }
@@ -145,9 +145,9 @@ struct ContentShelfTests {
             let observer = DownloadObserver(startsAll: false)
             queue.add(observer)
             queue.add(DownloadScene.payment(1))
-            await until { !observer.downloads.isEmpty }
+            try await until { !observer.downloads.isEmpty }
             queue.finishTransaction(observer.all.transactions[0])
-            await until { queue.transactions.isEmpty }
+            try await until { queue.transactions.isEmpty }
             scene.device.store.change { state in
                 for purchase in state.purchases.values {
                     if let transaction = purchase.response.transaction {
@@ -160,16 +160,16 @@ struct ContentShelfTests {
             scene.server.trouble(.silent(after: 70_000))
             let updater = ContentUpdater(shelf: shelf, queue: queue)
             let stopped = Task { try await updater.update(shop()) }
-            await until { (queue.transactions.first?.downloads.first?.progress ?? 0) >= 0.35 }
+            try await until { (queue.transactions.first?.downloads.first?.progress ?? 0) >= 0.35 }
             await #expect(throws: ContentShelfError(.busy, "the updater is at work; wait for it, or make another")) {
                 try await updater.update(shop())
             }
             stopped.cancel()
             #expect(try await stopped.value.isEmpty)
-            await until { queue.transactions.first?.downloads.first?.state == .paused }
+            try await until { queue.transactions.first?.downloads.first?.state == .paused }
             #expect(try await updater.update(shop()).map(\.version) == ["1.0"])
             #expect(scene.server.ranges == ["-", "bytes=70000-"])
-            await until { queue.transactions.isEmpty }
+            try await until { queue.transactions.isEmpty }
             await engine.stop()
         }
     }

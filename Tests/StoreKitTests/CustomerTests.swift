@@ -1,6 +1,7 @@
 import Foundation
 import StoreWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -142,7 +143,7 @@ struct CustomerTests {
         queue.add(payment())
         // The recorder tells of a callback before it hands it on.
         await observer.wait(count: 2)
-        while events.all.count < 3 { await Task.yield() }
+        try await until { events.all.count >= 3 }
         // The sheet does not wait until the app has heard of `purchasing`.
         #expect(events.all.filter { $0 != "purchasing" } == ["Your card was declined.", "failed"])
         #expect(events.all.firstIndex(of: "purchasing").map { $0 < 2 } == true)

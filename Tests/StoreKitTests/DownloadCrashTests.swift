@@ -31,7 +31,7 @@ struct DownloadCrashTests {
                 })
                 let observer = DownloadObserver()
                 engine.queue(with: observer, buying: 1)
-                await until { wasKilled.withLock { $0 } || observer.words.last == "1 finished" }
+                try await until { wasKilled.withLock { $0 } || observer.words.last == "1 finished" }
                 await engine.stop()
                 try await Self.goOn(scene)
             }
@@ -52,7 +52,7 @@ struct DownloadCrashTests {
             queue.finishTransaction(download.transaction)
         })
         queue.add(observer)
-        await until { !observer.all.removed.isEmpty }
+        try await until { !observer.all.removed.isEmpty }
         #expect(chapters.withLock { $0 } == ["Once upon a time, 1.0"])
         await engine.stop()
         let last = scene.launch()
@@ -71,7 +71,7 @@ struct DownloadCrashTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             engine.queue(with: observer, buying: 1)
-            await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
+            try await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
             await engine.stop()
 
             let again = scene.launch()
@@ -79,7 +79,7 @@ struct DownloadCrashTests {
             #expect(scene.server.ranges == ["-"])
             let next = DownloadObserver(startsAll: false)
             again.queue(with: next)
-            await until { next.words.last == "1 finished" }
+            try await until { next.words.last == "1 finished" }
             #expect(next.words == ["1 active", "1 finished"])
             #expect(next.all.progress.first == 0.35)
             #expect(scene.server.ranges == ["-", "bytes=70000-"])
@@ -93,24 +93,24 @@ struct DownloadCrashTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
-            await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
+            try await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
             queue.pause(observer.downloads)
-            await until { observer.words.last == "1 paused" }
+            try await until { observer.words.last == "1 paused" }
             queue.add(DownloadScene.payment(2))
-            await until { observer.words.last == "2 finished" }
+            try await until { observer.words.last == "2 finished" }
             await engine.stop()
 
             let again = scene.launch()
             let next = DownloadObserver(startsAll: false)
             let nextQueue = again.queue(with: next)
-            await until { next.downloads.count == 2 }
+            try await until { next.downloads.count == 2 }
             let paused = try #require(next.downloads.first { $0.contentIdentifier.hasSuffix("1") })
             let finished = try #require(next.downloads.first { $0.contentIdentifier.hasSuffix("2") })
             #expect(paused.state == .paused && paused.progress == 0.35)
             #expect(finished.state == .finished && finished.contentURL != nil)
             #expect(next.words.isEmpty)
             nextQueue.resume([paused])
-            await until { next.words.last == "1 finished" }
+            try await until { next.words.last == "1 finished" }
             await again.stop()
         }
     }
@@ -120,14 +120,14 @@ struct DownloadCrashTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             engine.queue(with: observer, buying: 1)
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             await engine.stop()
             try FileManager.default.removeItem(
                 at: scene.device.folder.appendingPathComponent("apps/\(TestDevice.bundleID)/caches"))
             let again = scene.launch()
             let next = DownloadObserver()
             again.queue(with: next)
-            await until { next.words.last == "1 finished" }
+            try await until { next.words.last == "1 finished" }
             #expect(next.downloads.first?.contentURL != nil)
             await again.stop()
         }

@@ -28,7 +28,7 @@ struct DownloadTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             #expect(observer.words == ["1 active", "1 finished"])
             let download = try #require(observer.downloads.first)
             #expect(observer.downloads.count == 1)
@@ -43,9 +43,9 @@ struct DownloadTests {
                 try String(contentsOf: content.appendingPathComponent("Contents/chapter.txt"), encoding: .utf8)
                     == "Once upon a time, 1.0")
             #expect(engine.downloads?.content(of: DownloadScene.product(1))?.path == content.path)
-            await until { !scene.files.contains { $0.contains(".pkg") } }
+            try await until { !scene.files.contains { $0.contains(".pkg") } }
             queue.finishTransaction(download.transaction)
-            await until { !observer.all.removed.isEmpty }
+            try await until { !observer.all.removed.isEmpty }
             // The app may be copying still: it goes at the next launch.
             #expect(FileManager.default.fileExists(atPath: content.path))
             await engine.stop()
@@ -61,7 +61,7 @@ struct DownloadTests {
             let engine = scene.launch()
             let observer = DownloadObserver(finishesAll: true)
             engine.queue(with: observer, buying: 1)
-            await until { !observer.all.removed.isEmpty }
+            try await until { !observer.all.removed.isEmpty }
             await engine.stop()
             let again = scene.launch(configure: { $0.keepsContent = true })
             #expect(again.downloads?.content(of: DownloadScene.product(1)) != nil)
@@ -88,13 +88,13 @@ struct DownloadTests {
                     }))
             let observer = DownloadObserver()
             engine.queue(with: observer, buying: 1)
-            await until { observer.words.last == "1 active" }
+            try await until { observer.words.last == "1 active" }
             #expect(observer.downloads.first?.timeRemaining == SKDownloadTimeRemainingUnknown)
             while !Task.isCancelled, observer.downloads.first?.progress != 0.25 { await timer.fire() }
             #expect(timer.delays.allSatisfy { $0 == 1 })
             #expect(try #require(observer.downloads.first).timeRemaining > 0)
             scene.server.release()
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             #expect(observer.all.timesRemaining.first == -1)
             await engine.stop()
         }
@@ -106,12 +106,12 @@ struct DownloadTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
-            await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
+            try await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
             queue.pause(observer.downloads)
-            await until { observer.words.last == "1 paused" }
+            try await until { observer.words.last == "1 paused" }
             #expect(observer.downloads.first?.progress == 0.35)
             queue.resume(observer.downloads)
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             #expect(scene.server.ranges == ["-", "bytes=70000-"])
             #expect(observer.words == ["1 active", "1 paused", "1 active", "1 finished"])
             // The version that was begun is asked for.
@@ -126,13 +126,13 @@ struct DownloadTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
-            await until { (observer.downloads.first?.progress ?? 0) > 0 }
+            try await until { (observer.downloads.first?.progress ?? 0) > 0 }
             let download = try #require(observer.downloads.first)
             queue.cancel([download])
-            await until { observer.words.last == "1 cancelled" }
-            await until { !scene.files.contains { $0.contains(".pkg") } }
+            try await until { observer.words.last == "1 cancelled" }
+            try await until { !scene.files.contains { $0.contains(".pkg") } }
             queue.start([download])
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             #expect(scene.server.ranges == ["-", "-"])
             #expect(observer.downloads.first === download)
             await engine.stop()
@@ -146,7 +146,7 @@ struct DownloadTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             engine.queue(with: observer, buying: 1)
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             // The last bytes before a cut may be lost on their way; what came is not asked for again.
             let starts = scene.server.ranges.map { Int($0.dropFirst("bytes=".count).dropLast()) ?? 0 }
             #expect(starts.count == 4 && starts == starts.sorted() && starts[1] > 0 && starts[1] == starts[2])
@@ -161,7 +161,7 @@ struct DownloadTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             engine.queue(with: observer, buying: 1)
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             #expect(scene.device.store.change { $0.contentRequests.count } == 6)
             await engine.stop()
         }
@@ -215,10 +215,10 @@ struct DownloadTests {
             let engine = scene.launch()
             let observer = DownloadObserver(startsAll: false)
             let queue = engine.queue(with: observer, buying: 1)
-            await until { !observer.downloads.isEmpty }
+            try await until { !observer.downloads.isEmpty }
             lie.tell(scene)
             queue.start(observer.downloads)
-            await until { observer.words.last == "1 failed" }
+            try await until { observer.words.last == "1 failed" }
             let error = try #require(observer.downloads.first?.error as? SKError)
             #expect(error.code == .unknown && !error.localizedDescription.isEmpty)
             let underlying = error.errorUserInfo[NSUnderlyingErrorKey] as? NSError
@@ -233,7 +233,7 @@ struct DownloadTests {
             scene.host(1)
             guard lie.testDescription != "an address of another kind" else { return await engine.stop() }
             queue.start(observer.downloads)
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             await engine.stop()
         }
     }
@@ -247,7 +247,7 @@ struct DownloadTests {
             })
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
-            await until { observer.words.last == "1 failed" }
+            try await until { observer.words.last == "1 failed" }
             let error = try #require(observer.downloads.first?.error as? SKError)
             let underlying = try #require(error.errorUserInfo[NSUnderlyingErrorKey] as? NSError)
             #expect(underlying.domain == NSCocoaErrorDomain)
@@ -255,7 +255,7 @@ struct DownloadTests {
             #expect(queue.transactions.count == 1)
             isFull.withLock { $0 = false }
             queue.start(observer.downloads)
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             // The package was there.
             #expect(scene.server.ranges == ["-"])
             await engine.stop()
@@ -283,15 +283,15 @@ struct DownloadTests {
             let observer = DownloadObserver(startsAll: false)
             let queue = engine.queue(with: observer)
             queue.restoreCompletedTransactions()
-            await until { observer.all.restoresEnded == 1 }
+            try await until { observer.all.restoresEnded == 1 }
             #expect(observer.downloads.count == 7)
             #expect(observer.downloads.allSatisfy { $0.state == .waiting })
             #expect(observer.words.isEmpty && scene.server.ranges.isEmpty)
             queue.start(observer.downloads)
-            await until { scene.server.change { $0.running } == 3 }
+            try await until { scene.server.change { $0.running } == 3 }
             #expect(observer.downloads.filter { $0.state == .active }.count == 3)
             scene.server.release()
-            await until { observer.downloads.allSatisfy { $0.state == .finished } }
+            try await until { observer.downloads.allSatisfy { $0.state == .finished } }
             #expect(scene.server.change { $0.mostRunning } <= 3)
             await engine.stop()
         }
@@ -305,15 +305,15 @@ struct DownloadTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
-            await until { (observer.downloads.first?.progress ?? 0) > 0 }
+            try await until { (observer.downloads.first?.progress ?? 0) > 0 }
             let download = try #require(observer.downloads.first)
             queue.finishTransaction(download.transaction)
-            await until { !observer.all.removed.isEmpty && observer.words.last == "1 cancelled" }
-            await until { !scene.files.contains { $0.contains(".pkg") } }
+            try await until { !observer.all.removed.isEmpty && observer.words.last == "1 cancelled" }
+            try await until { !scene.files.contains { $0.contains(".pkg") } }
             let asked = scene.server.ranges
             // It belongs to nothing any more.
             queue.start([download])
-            await until { download.transaction.downloads.isEmpty }
+            try await until { download.transaction.downloads.isEmpty }
             await engine.stop()
             #expect(asked.first == "-")
             #expect(scene.server.ranges == asked)
@@ -341,9 +341,9 @@ struct DownloadTests {
             let queue = engine.queue(with: observer)
             for number in 1...5 {
                 queue.add(DownloadScene.payment(number))
-                await until { observer.all.transactions.count == number }
+                try await until { observer.all.transactions.count == number }
                 queue.finishTransaction(try #require(observer.all.transactions.last))
-                await until { observer.all.removed.count == number }
+                try await until { observer.all.removed.count == number }
                 #expect(steps.all.count == 2 * number)
                 #expect(steps.all.suffix(2) == ["the app is told", "the store is told"])
             }

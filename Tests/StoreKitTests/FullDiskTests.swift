@@ -60,10 +60,10 @@ struct FullDiskTests {
             let engine = scene.launch()
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
-            await until { (observer.downloads.first?.progress ?? 0) >= 0.25 }
+            try await until { (observer.downloads.first?.progress ?? 0) >= 0.25 }
             var filler = try disk.fill()
             scene.server.release()
-            await until { observer.words.last == "1 failed" }
+            try await until { observer.words.last == "1 failed" }
             let error = try #require(observer.downloads.first?.error as? SKError)
             let underlying = try #require(error.errorUserInfo[NSUnderlyingErrorKey] as? NSError)
             #expect(underlying.domain == NSCocoaErrorDomain)
@@ -71,11 +71,11 @@ struct FullDiskTests {
             #expect(queue.transactions.count == 1)
             // Started without room, it says so before it writes anything.
             queue.start(observer.downloads)
-            await until { observer.words.filter { $0 == "1 failed" }.count == 2 }
+            try await until { observer.words.filter { $0 == "1 failed" }.count == 2 }
             #expect(scene.server.ranges == ["-"])
             try FileManager.default.removeItem(at: filler)
             queue.start(observer.downloads)
-            await until { observer.words.last == "1 finished" }
+            try await until { observer.words.last == "1 finished" }
             #expect(scene.server.ranges.count == 2 && scene.server.ranges[1] != "-")
 
             // The shelf is on the same disk.

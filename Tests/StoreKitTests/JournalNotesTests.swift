@@ -2,6 +2,7 @@ import CornerstoreSQLite
 import Foundation
 import StoreWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -77,7 +78,7 @@ struct JournalNotesTests {
             }
             queue.add(observer)
             queue.add(payment())
-            await until { isDone.withLock { $0 } }
+            try await until { isDone.withLock { $0 } }
             #expect(found.withLock { $0 } == [.finishing])
         }
     }
@@ -110,7 +111,7 @@ struct JournalNotesTests {
         let queue = SKPaymentQueue(engine: engine)
         queue.add(first)
         queue.add(payment())
-        await until { isFinished.withLock { $0 } }
+        try await until { isFinished.withLock { $0 } }
         await engine.stop()
         #expect(device.store.finished.isEmpty)
 

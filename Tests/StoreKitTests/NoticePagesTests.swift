@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -52,12 +53,12 @@ struct NoticePagesTests {
             let queue = SKPaymentQueue(engine: engine)
             let observer = RevocationObserver()
             queue.add(observer)
-            await until { device.store.asked.count { $0 == "notices" } >= asked + (isFirst ? 3 : 1) }
+            try await until { device.store.asked.count { $0 == "notices" } >= asked + (isFirst ? 3 : 1) }
             if isFirst {
-                await until { !observer.told.all.isEmpty }
+                try await until { !observer.told.all.isEmpty }
             } else {
                 // A second check begins only after the first is over.
-                await until {
+                try await until {
                     queue.checkStore()
                     return device.store.asked.count { $0 == "notices" } > asked + 1
                 }
@@ -81,7 +82,7 @@ struct NoticePagesTests {
             for observer in observers { queue.add(observer) }
             device.store.change { $0.lost = ["a"] }
             let asked = device.store.asked.count { $0 == "notices" }
-            await until {
+            try await until {
                 queue.checkStore()
                 return isFirst
                     ? !observers[0].told.all.isEmpty : device.store.asked.count { $0 == "notices" } > asked + 1
@@ -117,7 +118,7 @@ struct NoticePagesTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = RevocationObserver()
         queue.add(observer)
-        await until { !observer.told.all.isEmpty }
+        try await until { !observer.told.all.isEmpty }
         await engine.stop()
         #expect(observer.told.all == [["a"]])
         #expect(device.store.asked.count { $0 == "notices" } == before + 2)
@@ -135,22 +136,22 @@ struct NoticePagesTests {
         let before = device.store.asked.count { $0 == "notices" }
         queue.checkNotices()
         queue.add(observer)
-        await until { device.store.asked.count { $0 == "notices" } > before }
+        try await until { device.store.asked.count { $0 == "notices" } > before }
         let lists = device.store.asked.count { $0 == "unfinished" }
         let request = SKMutablePayment()
         request.productIdentifier = "com.example.monkeys.credits5"
         request.simulatesAskToBuyInSandbox = true
         queue.add(request)
-        await until { queue.transactions.first?.transactionState == .deferred }
+        try await until { queue.transactions.first?.transactionState == .deferred }
         let deferred = device.store.change { $0.purchases.first { $0.value.response.state == .deferred }?.key }
         device.store.decide(try #require(deferred), approve: true)
         device.store.change { $0.lost = ["a"] }
         queue.checkNotices()
-        await until { queue.transactions.isEmpty && !observer.told.all.isEmpty }
+        try await until { queue.transactions.isEmpty && !observer.told.all.isEmpty }
         // A payment that fails grants nothing.
         device.store.change { $0.declines = true }
         queue.add(payment())
-        await until { queue.transactions.first?.transactionState == .failed }
+        try await until { queue.transactions.first?.transactionState == .failed }
         await engine.stop()
         #expect(observer.told.all == [["a"]] && grants.all.count == 1)
         #expect(device.store.asked.count { $0 == "unfinished" } == lists)
@@ -167,7 +168,7 @@ struct NoticePagesTests {
         let observer = RevocationObserver()
         queue.add(observer)
         for _ in 0..<outage { await timer.fire() }
-        await until { !observer.told.all.isEmpty }
+        try await until { !observer.told.all.isEmpty }
         await engine.stop()
         #expect(observer.told.all == [["a"]])
         #expect(timer.delays == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60])
@@ -244,12 +245,12 @@ struct NoticePagesTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = RevocationObserver()
         queue.add(observer)
-        await until { !timer.delays.isEmpty }
+        try await until { !timer.delays.isEmpty }
         queue.remove(observer)
         await timer.fire()
         // The next observer begins with the list, and the check follows.
         queue.add(observer)
-        await until { !observer.told.all.isEmpty }
+        try await until { !observer.told.all.isEmpty }
         await engine.stop()
         #expect(observer.told.all == [["a"]])
         #expect(device.store.asked.count { $0 == "notices" } == before + 2)
@@ -270,7 +271,7 @@ struct NoticePagesTests {
         let observer = RevocationObserver()
         queue.add(observer)
         await timer.fire()
-        await until { !observer.told.all.isEmpty }
+        try await until { !observer.told.all.isEmpty }
         await engine.stop()
         #expect(observer.told.all == [["add", "com.example.monkeys.credits5"]])
         #expect(device.store.change { $0.promotions }.isEmpty)

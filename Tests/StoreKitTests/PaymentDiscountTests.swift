@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -32,7 +33,7 @@ struct PaymentDiscountTests {
         var queue = SKPaymentQueue(engine: engine)
         queue.add(observer)
         queue.add(discounted())
-        await until { !timer.delays.isEmpty }
+        try await until { !timer.delays.isEmpty }
         await engine.stop()
         #expect(device.store.purchases.isEmpty)
 

@@ -1,6 +1,7 @@
 import Foundation
 import StoreWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -387,8 +388,8 @@ struct PaymentQueueTests {
         await observer.wait { $0.contains("updated failed - credits5") }
         queue.add(payment("credits10"))
         await observer.wait { history in history.contains { $0.contains("updated purchased \(elsewhere)") } }
-        await until { device.store.unfinishedCount == 0 }
-        await until { engine.payments.isEmpty }
+        try await until { device.store.unfinishedCount == 0 }
+        try await until { engine.payments.isEmpty }
         #expect(device.store.finished.count == 4)
         await engine.stop()
     }
@@ -408,7 +409,7 @@ struct PaymentQueueTests {
         }
         queue.add(observer)
         queue.add(payment())
-        await until { device.store.asked.contains("purchases") }
+        try await until { device.store.asked.contains("purchases") }
         device.store.change {
             $0.tokens = [:]
             $0.accounts["monkey@example.com"] = "account-9"
@@ -419,7 +420,7 @@ struct PaymentQueueTests {
         await timer.fire()
         await observer.wait { $0.last == "updated failed - credits5" }
         // The line is written down before the error is.
-        await until { !errors.all.isEmpty }
+        try await until { !errors.all.isEmpty }
         #expect(errors.all.first?.localizedDescription == PaymentFailure.otherAccount.text)
         #expect(device.store.purchases.isEmpty)
     }
@@ -443,10 +444,10 @@ struct PaymentQueueTests {
         var engine = device.launch(device.configuration(sheet: sheet), timer: timer)
         var queue = SKPaymentQueue(engine: engine)
         queue.add(payment())
-        await until { device.store.asked.contains("purchases") }
+        try await until { device.store.asked.contains("purchases") }
         device.store.change { $0.tokens = [:] }
         await timer.fire()
-        await until { others.all.count >= 2 }
+        try await until { others.all.count >= 2 }
         await engine.stop()
         #expect(others.all.map(\.email) == [nil, "monkey@example.com"])
         #expect(device.store.purchases.isEmpty)

@@ -1,6 +1,7 @@
 import Foundation
 import StoreWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -343,7 +344,7 @@ struct RestoreTests {
         queue.add(observer)
         queue.restoreCompletedTransactions()
         await observer.wait(isOver)
-        await until { queue.transactions.isEmpty }
+        try await until { queue.transactions.isEmpty }
         #expect(device.store.finished.count == 1_000)
         #expect(originals.all.count == 1_000 && Set(originals.all).count == 1_000)
         #expect(observer.history.filter { $0.hasPrefix("updated") }.count == 5)
@@ -386,13 +387,13 @@ struct RestoreTests {
         queue.add(gone)
         queue.remove(gone)
         queue.restoreCompletedTransactions()
-        await until { listener.calls.all.count == 4 }
+        try await until { listener.calls.all.count == 4 }
         device.store.failNext("restores", .refusal(404, WireError(code: .unknownApp, message: "no")))
         queue.restoreCompletedTransactions()
         let request = SKReceiptRefreshRequest(receiptProperties: nil, engine: engine)
         request.delegate = listener
         request.start()
-        await until { listener.calls.all.count == 6 }
+        try await until { listener.calls.all.count == 6 }
         #expect(listener.calls.all.sorted() == ["failed", "finished", "refreshed", "removed", "removed", "updated 2"])
         #expect(listener.elsewhere.all.isEmpty && gone.calls.all.isEmpty)
     }

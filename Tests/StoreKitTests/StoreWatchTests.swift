@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -20,7 +21,7 @@ struct StoreWatchTests {
         queue.add(observer)
         queue.add(payment())
         await observer.wait(count: 3)
-        await until { device.store.unfinishedCount == 0 }
+        try await until { device.store.unfinishedCount == 0 }
         await engine.stop()
         return device
     }
@@ -39,7 +40,7 @@ struct StoreWatchTests {
     }
 
     /// Waits until the watch pauses after its first two requests.
-    private func untilPaused(_ timer: ManualTimer) async { await until { !timer.delays.isEmpty } }
+    private func untilPaused(_ timer: ManualTimer) async throws { try await until { !timer.delays.isEmpty } }
 
     @Test(arguments: [nil, .lostRequest, .lostAnswer, .garbage(502)] as [FakeStore.Fault?])
     func `a transaction of the store reaches a running app once, whatever is lost`(_ fault: FakeStore.Fault?)
@@ -52,14 +53,14 @@ struct StoreWatchTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = book.observer()
         queue.add(observer)
-        await untilPaused(timer)
+        try await untilPaused(timer)
         let lists = asked(device, "unfinished")
         // More than one page.
         let ids = (0..<3).map { _ in device.store.sell(Self.product, to: Self.account).description }
         if let fault { device.store.failNext("arrived", fault) }
         await timer.fire()
         if fault != nil { await timer.fire() }
-        await until { book.deliveries.count == 3 && device.store.unfinishedCount == 0 }
+        try await until { book.deliveries.count == 3 && device.store.unfinishedCount == 0 }
         // The store's order, without the store's whole list.
         let told = observer.history.filter { $0.hasPrefix("updated") }.joined(separator: "\n")
         let places = ids.compactMap { told.range(of: $0)?.lowerBound }
@@ -71,7 +72,7 @@ struct StoreWatchTests {
         let later = SKPaymentQueue(engine: again)
         let relaunched = book.observer()
         later.add(relaunched)
-        await until { asked(device, "unfinished") > lists }
+        try await until { asked(device, "unfinished") > lists }
         await again.payments.quiet()
         await again.stop()
         withExtendedLifetime(relaunched) {}
@@ -91,10 +92,10 @@ struct StoreWatchTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = book.observer()
         queue.add(observer)
-        await untilPaused(timer)
+        try await untilPaused(timer)
         let id = device.store.sell(Self.product, to: Self.account).description
         await timer.fire()
-        await until { !isCut.all.isEmpty }
+        try await until { !isCut.all.isEmpty }
         await engine.stop()
         withExtendedLifetime(observer) {}
         #expect(book.deliveries.isEmpty)
@@ -103,7 +104,7 @@ struct StoreWatchTests {
         let later = SKPaymentQueue(engine: again)
         let relaunched = book.observer()
         later.add(relaunched)
-        await until { device.store.unfinishedCount == 0 }
+        try await until { device.store.unfinishedCount == 0 }
         await again.payments.quiet()
         await again.stop()
         withExtendedLifetime(relaunched) {}
@@ -118,15 +119,15 @@ struct StoreWatchTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = book.observer()
         queue.add(observer)
-        await untilPaused(timer)
+        try await untilPaused(timer)
         device.store.change { $0.isDown = true }
         for _ in 0..<4 { await timer.fire() }
-        await until { timer.delays.count == 5 }
+        try await until { timer.delays.count == 5 }
         #expect(timer.delays == [1, 1, 2, 4, 8])
         let id = device.store.sell(Self.product, to: Self.account).description
         device.store.change { $0.isDown = false }
         await timer.fire()
-        await until { book.deliveries == [id: 1] }
+        try await until { book.deliveries == [id: 1] }
         await engine.stop()
         withExtendedLifetime(observer) {}
     }
@@ -138,11 +139,11 @@ struct StoreWatchTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
         queue.add(observer)
-        await untilPaused(timer)
+        try await untilPaused(timer)
         let before = asked(device, "notices")
         device.store.change { $0.lost = ["a"] }
         await timer.fire()
-        await until { asked(device, "notices") > before }
+        try await until { asked(device, "notices") > before }
         await engine.stop()
         withExtendedLifetime(observer) {}
     }
@@ -155,15 +156,15 @@ struct StoreWatchTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
         queue.add(observer)
-        await untilPaused(timer)
-        await until { asked(device, "notices") > earlier }
+        try await untilPaused(timer)
+        try await until { asked(device, "notices") > earlier }
         device.store.change { $0.isDown = true }
         await timer.fire()
-        await until { timer.delays.count == 2 }
+        try await until { timer.delays.count == 2 }
         let before = asked(device, "notices")
         device.store.change { $0.isDown = false }
         await timer.fire()
-        await until { asked(device, "notices") > before }
+        try await until { asked(device, "notices") > before }
         await engine.stop()
         withExtendedLifetime(observer) {}
     }
@@ -184,9 +185,9 @@ struct StoreWatchTests {
             now: { start + Duration.seconds(5 * calls.append(true)) })
         watch.attach(engine.payments)
         await watch.follow()
-        await untilPaused(timer)
+        try await untilPaused(timer)
         await timer.fire()
-        await until { timer.delays.count == 2 }
+        try await until { timer.delays.count == 2 }
         #expect(timer.delays == [1, 2] && asked(device) == 3)
         watch.stop()
         await engine.stop()
@@ -225,7 +226,7 @@ struct StoreWatchTests {
         #expect(asked(device) == 0)
         let observer = GrantBook().observer()
         queue.add(observer)
-        await untilPaused(timer)
+        try await untilPaused(timer)
         let count = asked(device)
         queue.remove(observer)
         await timer.fire()
@@ -233,7 +234,7 @@ struct StoreWatchTests {
         #expect(asked(device) == count)
         // The next observer begins again.
         queue.add(observer)
-        await until { asked(device) > count }
+        try await until { asked(device) > count }
         await engine.stop()
 
         let stranger = try TestDevice()
@@ -254,12 +255,12 @@ struct StoreWatchTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
         queue.add(observer)
-        await untilPaused(timer)
+        try await untilPaused(timer)
         // More only if an answer took a second.
         let count = asked(device)
         #expect(count >= 6 && timer.delays == [1])
         await timer.fire()
-        await until { timer.delays.count == 2 }
+        try await until { timer.delays.count == 2 }
         #expect(asked(device) > count)
         await engine.stop()
         withExtendedLifetime(observer) {}

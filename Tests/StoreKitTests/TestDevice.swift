@@ -122,11 +122,6 @@ struct ImmediateTimer: RetryTimer {
     func after(seconds: Double, _ body: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: body) }
 }
 
-/// Looks again and again until it is so, or the test's time is over.
-func until(_ isSo: () -> Bool) async {
-    while !Task.isCancelled, !isSo() { try? await Task.sleep(for: .milliseconds(1)) }
-}
-
 /// A payment of this many packs of five credits.
 func payment(_ product: String = "credits5", quantity: Int = 1, askToBuy: Bool = false) -> SKMutablePayment {
     let payment = SKMutablePayment()

@@ -71,7 +71,7 @@ import Testing
             let kept = KeptClaim(first, "feed", seconds: 60)
             #expect(!kept.isHeld)
             let task = Task { await kept.keep() }
-            while !kept.isHeld { await Task.yield() }
+            try await until { kept.isHeld }
             #expect(try await !second.take("feed", seconds: 60))
             let (refusals, refusal) = AsyncStream.makeStream(of: Void.self)
             let other = Task { await KeptClaim(second, "feed", seconds: 3).keep { refusal.yield() } }

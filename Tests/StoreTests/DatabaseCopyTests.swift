@@ -31,8 +31,10 @@ import Testing
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 { group.addTask { try await copy.reload(from: database, load) } }
-                while copy.waiting < 20 { await Task.yield() }
-                gate.signal()
+                do {
+                    defer { gate.signal() }
+                    try await until { copy.waiting == 20 }
+                }
                 try await group.waitForAll()
             }
             // The first read can have begun before some of them asked. The second one has not.

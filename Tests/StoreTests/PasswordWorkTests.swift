@@ -14,21 +14,21 @@ import Testing
         private let gate = DispatchSemaphore(value: 0)
 
         /// Begins a job that ends with ``finish()``.
-        func begin() async -> Task<Void, any Error> {
+        func begin() async throws -> Task<Void, any Error> {
             let task = Task { [work, gate] in try await work.run(for: .operation) { gate.wait() } }
-            await until { work.begun == 1 }
+            try await until { work.begun == 1 }
             return task
         }
 
         func finish() { gate.signal() }
 
         /// Waits in line with a job.
-        func join(_ name: String, from source: String) async -> Task<Void, any Error> {
+        func join(_ name: String, from source: String) async throws -> Task<Void, any Error> {
             let before = work.waiting
             let task = Task {
                 try await work.run(for: .client(source)) { self.done.withLock { $0.append(name) } }
             }
-            await until { work.waiting > before || before == 8 }
+            try await until { work.waiting > before || before == 8 }
             return task
         }
     }
@@ -50,15 +50,11 @@ import Testing
         func end() { counts.withLock { $0.now -= 1 } }
     }
 
-    private static func until(_ condition: () -> Bool) async {
-        while !condition() { try? await Task.sleep(for: .milliseconds(1)) }
-    }
-
     @Test func aFloodIsRefusedAndDelaysOthersByOneTurn() async throws {
         let busy = Busy()
-        let first = await busy.begin()
+        let first = try await busy.begin()
         var flood: [Task<Void, any Error>] = []
-        for number in 0..<8 { flood.append(await busy.join("flood \(number)", from: "flood")) }
+        for number in 0..<8 { flood.append(try await busy.join("flood \(number)", from: "flood")) }
         let honest = Task {
             try await busy.work.run(for: .client("honest")) { busy.done.withLock { $0.append("honest") } }
         }
@@ -75,8 +71,8 @@ import Testing
 
     @Test func aCancelledWaitingJobDoesNotRun() async throws {
         let busy = Busy()
-        let first = await busy.begin()
-        let (left, stays) = (await busy.join("left", from: "a"), await busy.join("stays", from: "a"))
+        let first = try await busy.begin()
+        let (left, stays) = (try await busy.join("left", from: "a"), try await busy.join("stays", from: "a"))
         left.cancel()
         let result = await left.result
         #expect(throws: CancellationError.self) { try result.get() }
@@ -129,7 +125,7 @@ import Testing
                     } catch {}
                 }
             }
-            await Self.until { refused.now > 350 && work.waiting >= 120 }
+            try await until { refused.now > 350 && work.waiting >= 120 }
             let before = work.begun
             let request = SignInRequest(email: "ape@example.com", password: "banana", deviceID: UUID())
             _ = try await accounts.signIn(

@@ -8,6 +8,7 @@ final class PostgreSQLEngine: Engine {
     var writes: JobQueue { reads }
     /// How often transactions were repeated after serialization failures.
     var repeated: Int { count.value }
+    let turns = WriteTurns()
     private let count = RepeatCount()
     private let threads = DatabaseThreads()
 
@@ -30,9 +31,8 @@ final class PostgreSQLEngine: Engine {
         } else {
             try Self.checkSchema(address, texts, history)
         }
-        let turns = WriteTurns()
         for number in 1...connections {
-            let (queue, repeats) = (reads, count)
+            let (queue, repeats, turns) = (reads, count, turns)
             threads.start("postgresql.\(number)") {
                 let worker = PostgreSQLWorker(
                     address, texts, limits, fence: fence, turns: turns, repeated: repeats, logger)

@@ -12,6 +12,14 @@ final class WriteTurns: @unchecked Sendable {
     private var running = 0
     private var isTaken = false
     private var waitingAlone = 0
+    private var waitingBeside = 0
+
+    /// The number of callers that wait for their turn.
+    var waiting: Int {
+        condition.lock()
+        defer { condition.unlock() }
+        return waitingAlone + waitingBeside
+    }
 
     /// Runs `body` beside others, or, with `alone`, while no other one runs. Blocks until the turn comes. A caller
     /// that waits to run alone comes before those that would run beside others.
@@ -29,7 +37,9 @@ final class WriteTurns: @unchecked Sendable {
             waitingAlone -= 1
             isTaken = true
         } else {
+            waitingBeside += 1
             while isTaken || waitingAlone > 0 { condition.wait() }
+            waitingBeside -= 1
             running += 1
         }
         condition.unlock()

@@ -29,7 +29,7 @@ final class SQLiteEngine: Engine {
         writes = JobQueue(capacity: limits.waiting, waitLimit: limits.wait)
         let file = try Self.makePrivate(path)
         checkpointer = SQLiteCheckpointer(file, settings, logger)
-        writing = Mutex(try Self.open(file, settings))
+        writing = Mutex(try Self.open(file, settings, logger))
         try writing.withLock { session in
             // The first transaction also opens the log, which this connection removes at the end.
             try SchemaHistory(migrations: migrations, logger: logger).apply { try session.migrate($0) }
@@ -61,11 +61,13 @@ final class SQLiteEngine: Engine {
     }
 
     /// Opens the writer's connection and turns on the write-ahead log.
-    private static func open(_ file: String, _ settings: SQLiteSettings) throws -> sending SQLiteSession {
+    private static func open(
+        _ file: String, _ settings: SQLiteSettings, _ logger: Logger
+    ) throws -> sending SQLiteSession {
         _ = countsNoMemory
         let session = try SQLiteSession(path: file, .readWrite, cache: settings.writerCache)
         session.setPatience(milliseconds: openingPatience)
-        try useWriteAheadLog(session)
+        try useWriteAheadLog(session, logger)
         // When the log restarts after long reads made it grow, SQLite cuts its file to this size.
         try session.run("PRAGMA journal_size_limit = \(settings.longestLog * 4_096)")
         if let pages = settings.maximumPages {
@@ -76,13 +78,14 @@ final class SQLiteEngine: Engine {
 
     /// Turns on the write-ahead log. When several connections do this at the same moment, each holds a lock for which
     /// another waits, so SQLite refuses some of them at once, without waiting. These try again.
-    private static func useWriteAheadLog(_ session: SQLiteSession) throws(DatabaseError) {
+    private static func useWriteAheadLog(_ session: SQLiteSession, _ logger: Logger) throws(DatabaseError) {
         // Only pauses count, as in SQLite's own waiting, so that a standstill of the machine does not use up the time.
         var left = openingPatience
         while true {
             do {
                 return try session.useWriteAheadLog()
             } catch  where error.code == .busy && left > 0 {
+                if left == openingPatience { logger.info("another connection opens the database file; trying again") }
                 let pause = Int32.random(in: 1...10)
                 left -= pause
                 usleep(UInt32(pause) * 1_000)

@@ -101,6 +101,8 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
     /// The most bytes used of the program's output.
     private static let outputLimit = 4096
 
+    /// Runs the program with Foundation's `Process`. swift-subprocess, which the servers use, would be one more package
+    /// that every app with this library resolves and builds.
     private func run(_ arguments: [String], input: String) throws(VaultError) -> Answer {
         let process = Process()
         process.executableURL = Self.program

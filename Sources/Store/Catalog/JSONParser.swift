@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+
 /// Parses JSON (RFC 8259) and records the place of each value. Limits depth and number of values, and refuses duplicate
 /// keys.
 struct JSONParser {
@@ -221,12 +223,11 @@ struct JSONParser {
     }
 
     private mutating func hexadecimal() throws(CatalogError) -> UInt32 {
-        guard index + 4 <= bytes.count,
-            bytes[index..<index + 4].allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
-            let value = UInt32(String(decoding: bytes[index..<index + 4], as: UTF8.self), radix: 16)
-        else { throw error("four hexadecimal digits should follow \\u") }
+        guard let value = Hexadecimal.unit(bytes.span, at: index) else {
+            throw error("four hexadecimal digits should follow \\u")
+        }
         index += 4
-        return value
+        return UInt32(value)
     }
 }
 

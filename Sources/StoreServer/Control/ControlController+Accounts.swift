@@ -145,7 +145,7 @@ extension ControlController {
 
     /// The account that the path names by its e-mail address or identifier.
     func account(in context: StoreRequestContext, at store: Store) async throws -> Account {
-        guard let account = try await existing(context.parameter(.email)?.removingPercentEncoding ?? "", at: store)
+        guard let account = try await existing(context.text(.email), at: store)
         else { throw StoreError(.invalidRequest, "The path must contain the account's e-mail address.") }
         return account
     }

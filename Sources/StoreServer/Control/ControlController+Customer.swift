@@ -38,7 +38,7 @@ extension ControlController {
             try Response.json(try await store.codes().map(ControlAPI.Code.init))
         }
         on(router, .withdrawCode(.sandbox, code: "")) { store, _, context in
-            try await store.withdrawCode(context.parameter(.code)?.removingPercentEncoding ?? "")
+            try await store.withdrawCode(context.text(.code))
             return Response(status: .noContent)
         }
         addOfferCodeRoutes(to: router)

@@ -35,7 +35,7 @@ extension ControlController {
             return Response(status: .noContent)
         }
         on(router, .removePaymentRule(.sandbox, name: "")) { store, _, context in
-            guard try await store.payments.removeRule(context.parameter(.name)?.removingPercentEncoding ?? "") else {
+            guard try await store.payments.removeRule(context.text(.name)) else {
                 throw HTTPProblem(.notFound, code: "not_found", message: "There is no payment rule of this name.")
             }
             return Response(status: .noContent)

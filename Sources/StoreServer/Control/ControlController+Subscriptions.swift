@@ -105,19 +105,15 @@ extension ControlController {
             let grace = GracePeriod(
                 length: length, inProduction: new.production ?? true, inSandbox: new.sandbox ?? true,
                 paidToPaidOnly: new.paidToPaidOnly ?? false)
-            try await apps.setGracePeriod(grace, of: bundle(in: context))
+            try await apps.setGracePeriod(grace, of: context.bundleID)
             context.note?.say(after: "\(new.days) days")
             return try .json(ControlAPI.GracePeriod(grace))
         }
         router.on(.removeGracePeriod(bundle: "")) { _, context in
-            try await apps.setGracePeriod(nil, of: bundle(in: context))
+            try await apps.setGracePeriod(nil, of: context.bundleID)
             context.note?.say(after: "none")
             return Response(status: .noContent)
         }
-    }
-
-    private func bundle(in context: StoreRequestContext) -> BundleID {
-        BundleID(context.parameter(.bundle)?.removingPercentEncoding ?? "")
     }
 }
 

@@ -1,4 +1,5 @@
 import ControlWire
+import Foundation
 import HTTPSupport
 import HTTPTypes
 import Hummingbird
@@ -40,4 +41,13 @@ extension Request {
 extension StoreRequestContext {
     /// The value of a parameter in the path; nil when the route has no such parameter.
     func parameter(_ parameter: ControlRoute.Parameter) -> String? { parameters.get(parameter.rawValue) }
+
+    /// The value of a parameter in the path without its percent-encoding; empty when the route has no such parameter or
+    /// the encoding is wrong.
+    func text(_ parameter: ControlRoute.Parameter) -> String {
+        self.parameter(parameter)?.removingPercentEncoding ?? ""
+    }
+
+    /// The bundle identifier in the path, which may belong to no app; empty as in ``text(_:)``.
+    var bundleID: BundleID { BundleID(text(.bundle)) }
 }

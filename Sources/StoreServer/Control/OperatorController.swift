@@ -18,7 +18,7 @@ struct OperatorController: Sendable {
         router.on(.catalog) { _, _ in try .json(catalogState) }
         router.on(.app(bundle: ""), use: showApp)
         router.on(.revealSecret(bundle: "")) { _, context in
-            guard let app = apps[try Self.bundleID(context)] else { throw Self.unknownApp }
+            guard let app = apps[context.bundleID] else { throw Self.unknownApp }
             let secret = ControlAPI.SharedSecret(bundleId: app.bundleID.rawValue, sharedSecret: app.sharedSecret)
             return try Response.json(secret).uncached
         }
@@ -74,7 +74,7 @@ struct OperatorController: Sendable {
     }
 
     @Sendable private func showApp(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        guard let app = catalog.value.app(try Self.bundleID(context)) else { throw Self.unknownApp }
+        guard let app = catalog.value.app(context.bundleID) else { throw Self.unknownApp }
         let file = catalog.value.file(of: app.bundleID)
         guard let productID = request.query(.product).map({ ProductID($0) }) else {
             return try .json(
@@ -90,10 +90,6 @@ struct OperatorController: Sendable {
             ControlAPI.CatalogApp(
                 app, appID: apps[app.bundleID]?.appID, file: file,
                 products: [ControlAPI.CatalogProduct(product, in: Storefront.all, line: line)]))
-    }
-
-    private static func bundleID(_ context: StoreRequestContext) throws -> BundleID {
-        BundleID(context.parameter(.bundle)?.removingPercentEncoding ?? "")
     }
 
     private static let unknownApp = StoreError(.unknownApp, "The store has no app with this bundle identifier.")

@@ -35,7 +35,7 @@ struct FeedControlController: Sendable {
             return try .json(ControlAPI.PartnerPassword(name: new.name, password: password))
         }
         router.on(.removePartner(name: "")) { _, context in
-            try await partners.remove(context.parameter(.name)?.removingPercentEncoding ?? "")
+            try await partners.remove(context.text(.name))
             return Response(status: .noContent)
         }
     }

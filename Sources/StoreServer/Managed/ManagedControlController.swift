@@ -256,7 +256,8 @@ struct ManagedControlController: Sendable {
     }
 
     private static func text(_ context: StoreRequestContext, _ name: ControlRoute.Parameter) throws -> String {
-        guard let text = context.parameter(name)?.removingPercentEncoding, !text.isEmpty else {
+        let text = context.text(name)
+        guard !text.isEmpty else {
             throw StoreError(.invalidRequest, "The path must contain the \(name.rawValue)’s identifier.")
         }
         return text

@@ -63,10 +63,10 @@ struct NotificationController: Sendable {
             return try .json(ControlAPI.Page(rows: rows, next: page.next.map { String($0) }))
         }
         on(router, .notification(.sandbox, id: "")) { outbox, _, context in
-            try .json(ControlAPI.Notification(try await outbox.notification(Self.value(.id, context))))
+            try .json(ControlAPI.Notification(try await outbox.notification(context.text(.id))))
         }
         on(router, .resend(.sandbox, id: "")) { outbox, _, context in
-            try .json(ControlAPI.Notification(try await outbox.resend(Self.value(.id, context))))
+            try .json(ControlAPI.Notification(try await outbox.resend(context.text(.id))))
         }
     }
 
@@ -74,16 +74,11 @@ struct NotificationController: Sendable {
         router.on(.notifications(route), of: outboxes, use: handler)
     }
 
-    private static func value(_ parameter: ControlRoute.Parameter, _ context: StoreRequestContext) -> String {
-        context.parameter(parameter)?.removingPercentEncoding ?? ""
-    }
-
     private static func bundleID(_ context: StoreRequestContext) throws -> BundleID {
-        let bundleID = BundleID(value(.bundle, context))
-        guard bundleID.isPlain else {
+        guard context.bundleID.isPlain else {
             throw StoreError(.unknownApp, "The path must contain an app's bundle identifier.")
         }
-        return bundleID
+        return context.bundleID
     }
 
     private static func filter(_ request: Request) throws -> NotificationFilter {

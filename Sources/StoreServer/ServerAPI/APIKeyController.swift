@@ -29,8 +29,7 @@ struct APIKeyController: Sendable {
             return response
         }
         router.on(.revokeAPIKey(name: "")) { _, context in
-            let name = context.parameter(.name)?.removingPercentEncoding ?? ""
-            return try .json(ControlAPI.APIKey(try await keys.revoke(name, at: milliseconds)))
+            try .json(ControlAPI.APIKey(try await keys.revoke(context.text(.name), at: milliseconds)))
         }
     }
 

@@ -19,7 +19,7 @@ struct RateLimitController: Sendable {
                 store.rateLimitsOfApps.sorted { $0.key < $1.key }.map { ControlAPI.RateLimits($0.key, $0.value) })
         }
         on(router, .set(.sandbox, bundle: "")) { store, request, context in
-            let bundleID = Self.bundleID(context)
+            let bundleID = context.bundleID
             let change = try await request.decodeJSON(ControlAPI.RateLimitChange.self, upTo: Self.largestBody)
             let before = store.rateLimitsOfApps[bundleID]
             let after = try await store.setRateLimits(
@@ -28,7 +28,7 @@ struct RateLimitController: Sendable {
             return try .json(ControlAPI.RateLimits(bundleID, after))
         }
         on(router, .remove(.sandbox, bundle: "")) { store, _, context in
-            let bundleID = Self.bundleID(context)
+            let bundleID = context.bundleID
             let before = store.rateLimitsOfApps[bundleID]
             try await store.removeRateLimits(of: bundleID)
             context.note?.say(before: before.map(Self.words))
@@ -38,10 +38,6 @@ struct RateLimitController: Sendable {
 
     private func on(_ router: Router<StoreRequestContext>, _ route: RateLimitRoute, _ handler: @escaping Handler) {
         router.on(.rateLimits(route), of: stores, use: handler)
-    }
-
-    private static func bundleID(_ context: StoreRequestContext) -> BundleID {
-        BundleID(context.parameter(.bundle)?.removingPercentEncoding ?? "")
     }
 
     private static func limits(

@@ -113,7 +113,7 @@ struct AdminListTests {
                 func state() async throws -> WebhookEventDescription {
                     try await merchant.send(.webhookEvent(id), as: key).decoded(WebhookEventDescription.self)
                 }
-                while try await state().event.state != .delivered { await Task.yield() }
+                try await until { try await state().event.state == .delivered }
                 let event = try await state()
                 #expect(event.event.type == "webhook.test" && event.attempts.map(\.status) == [200])
                 #expect(event.attempts[0].answer == "ok" && event.body.contains(id))
@@ -121,7 +121,7 @@ struct AdminListTests {
                     .decoded(WebhookEventList.self)
                 #expect(list.events == [event.event] && list.next == nil)
                 #expect(try await merchant.send(.resendWebhook(id), as: key).status == 204)
-                while try await state().attempts.count < 2 { await Task.yield() }
+                try await until { try await state().attempts.count == 2 }
                 #expect(receiver.requests.count == 2)
                 for (route, status) in [(MerchantRoute.webhookEvent("none"), 404), (.resendWebhook("none"), 404)] {
                     #expect(try await merchant.send(route, as: key).status == status)

@@ -82,22 +82,27 @@ import Testing
             let token = try await merchant.token("ann")
             let empty = try await Self.bothWays(merchant, .balances(), as: token)
             #expect(empty.status == 200 && empty.text == #"{"balances":[]}"#)
-            for (product, id) in [("coins", "2000000000000001"), ("issue", "2000000000000002")] {
-                let evidence = try merchant.signed(product, id)
-                let reply = try await Self.bothWays(
-                    merchant, .redemptions, as: token, evidence, type: "application/jose")
-                #expect(reply.status == 200)
+            let (jose, bytes) = ("application/jose", "application/octet-stream")
+            let redeemed: [(id: String, evidence: [UInt8], type: String, member: String)] = [
+                ("2000000000000001", try merchant.signed("coins", "2000000000000001"), jose, "signedTransaction"),
+                ("2000000000000002", try merchant.signed("issue", "2000000000000002"), jose, "signedTransaction"),
+                ("2000000000000003", try merchant.receipt("coins", "2000000000000003"), bytes, "receipt"),
+            ]
+            for (id, evidence, type, member) in redeemed {
+                let reply = try await Self.bothWays(merchant, .redemptions, as: token, evidence, type: type)
+                #expect(reply.status == 200, "\(reply.text)")
                 #expect(try reply.decoded(RedemptionAnswer.self).confirms(transactionID: id))
                 // The direct path leaves a request to the router when the products in memory are too old, as they can
                 // be on a busy machine. The router then reads them.
                 var direct: [UInt8]?
                 for _ in 0..<10 where direct == nil {
-                    _ = try await Self.bothWays(merchant, .redemptions, as: token, evidence, type: "application/jose")
-                    direct = try await Self.direct(
-                        merchant, .redemptions, as: token, evidence, type: "application/jose")
+                    _ = try await Self.bothWays(merchant, .redemptions, as: token, evidence, type: type)
+                    direct = try await Self.direct(merchant, .redemptions, as: token, evidence, type: type)
                 }
                 #expect(direct == reply.body)
-                let json = Array(#"{"signedTransaction":"\#(String(decoding: evidence, as: UTF8.self))"}"#.utf8)
+                let text =
+                    type == jose ? String(decoding: evidence, as: UTF8.self) : Data(evidence).base64EncodedString()
+                let json = Array(#"{"\#(member)":"\#(text)"}"#.utf8)
                 #expect(try await Self.bothWays(merchant, .redemptions, as: token, json).body == reply.body)
             }
             for environment in [nil, .production, .sandbox] as [StoreEnvironment?] {
@@ -107,7 +112,7 @@ import Testing
                 #expect(try await Self.direct(merchant, route, as: token) == reply.body)
             }
             let sandbox = try await merchant.send(.balances(in: .sandbox), as: token).decoded(BalanceList.self)
-            #expect(sandbox.balances == [Balance(currency: "coins", amount: 10, environment: .sandbox)])
+            #expect(sandbox.balances == [Balance(currency: "coins", amount: 20, environment: .sandbox)])
             // Refusals.
             let other = try await merchant.token("bob")
             let refused: [(MerchantRoute, [UInt8]?, String, String?, String)] = [
@@ -116,7 +121,7 @@ import Testing
                     "already_redeemed"
                 ),
                 (
-                    .redemptions, try merchant.signed("unheard", "2000000000000003"), "application/jose", token,
+                    .redemptions, try merchant.signed("unheard", "2000000000000004"), "application/jose", token,
                     "unknown_product"
                 ),
                 (.redemptions, Array("a.b.c".utf8), "application/jose", token, "malformed_receipt"),

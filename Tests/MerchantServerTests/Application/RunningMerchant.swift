@@ -3,6 +3,7 @@ import Logging
 import Merchant
 import MerchantWire
 import StoreReceipts
+import StoreWire
 import TestSupport
 import Testing
 
@@ -88,6 +89,25 @@ struct RunningMerchant {
         ]
         let payload = try JSONSerialization.data(withJSONObject: fields.merging(more) { $1 })
         return Array(try authority.jwsIdentity(for: .sandbox).sign(Array(payload)).utf8)
+    }
+
+    /// An app receipt of the store's with one purchase.
+    func receipt(_ product: String, _ id: String) throws -> [UInt8] {
+        let bundleID = "com.example.books"
+        let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
+        let purchase = InAppPurchase(
+            quantity: 1, productID: product, transactionID: id, purchaseDate: now, originalTransactionID: id,
+            originalPurchaseDate: now, productType: nil, expiresDate: nil, itemID: 0, webOrderLineItemID: 0,
+            cancellationDate: nil, isTrialPeriod: nil, isInIntroOfferPeriod: nil, promotionalOfferID: nil,
+            otherAttributes: [])
+        let receipt = AppReceipt(
+            receiptType: StoreEnvironment.sandbox.receiptType, appItemID: 0, bundleID: bundleID,
+            bundleIDValue: AppReceipt.bundleIDValue(bundleID), applicationVersion: "1", opaqueValue: Array(0..<16),
+            deviceHash: Array(repeating: 0, count: 20), downloadDate: nil, fulfillmentToolVersion: nil, ageRating: nil,
+            developerID: 0, creationDate: now, systemVersion: nil, downloadID: 0, versionExternalIdentifier: 0,
+            inApp: [purchase], originalPurchaseDate: Date(timeIntervalSince1970: 1_375_340_400),
+            originalApplicationVersion: "1.0", expirationDate: nil, otherAttributes: [])
+        return try authority.receiptSigner(for: .sandbox).sign(receipt).bytes
     }
 
     /// Redeems a signed transaction.

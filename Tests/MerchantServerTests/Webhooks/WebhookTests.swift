@@ -299,7 +299,7 @@ struct WebhookTests {
             _ = await reads.next()
             endFirst.finish()
             #expect(await settled.next() == "first")
-            while await delivery.sending != WebhookDelivery.places - 1 { await Task.yield() }
+            try await until { await delivery.sending == WebhookDelivery.places - 1 }
             slow.goOn()
             slow.goOn()
             #expect(await settled.next() == "last")

@@ -24,7 +24,7 @@ struct ItemFacets {
         static func genre(_ number: String) -> String { "g\(number)" }
         static func rating(_ rating: String) -> String {
             // The index splits texts at signs such as the one of `12+`.
-            "r" + rating.lowercased().utf8.map { String($0, radix: 16) }.joined()
+            "r" + Hexadecimal.encoded(rating.lowercased().utf8)
         }
     }
 

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import StoreWire
 
@@ -25,8 +26,8 @@ struct SearchObject {
     mutating func add(_ name: StaticString, _ first: String, _ rest: String) {
         let start = begin(name)
         bytes.append(UInt8(ascii: "\""))
-        Self.appendPart(first, to: &bytes)
-        Self.appendPart(rest, to: &bytes)
+        JSONText.appendEscaped(first, to: &bytes)
+        JSONText.appendEscaped(rest, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
         finish(name, start)
     }
@@ -141,35 +142,7 @@ struct SearchObject {
     /// Writes a JSON string. `</` is written `<\/`; other slashes stay.
     static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
-        appendPart(text, to: &bytes)
+        JSONText.appendEscaped(text, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
-    }
-
-    private static func appendPart(_ text: String, to bytes: inout [UInt8]) {
-        var text = text
-        text.withUTF8 { appendPart($0, to: &bytes) }
-    }
-
-    /// Copies the stretches between the bytes that JSON escapes: an answer has 100 kB of them.
-    private static func appendPart(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
-        var copied = 0
-        for (index, byte) in text.enumerated() where isEscaped[Int(byte)] {
-            if byte == UInt8(ascii: "/"), index == 0 || text[index - 1] != UInt8(ascii: "<") { continue }
-            bytes += text[copied..<index]
-            copied = index + 1
-            bytes.append(UInt8(ascii: "\\"))
-            switch byte {
-            case 0x0A: bytes.append(UInt8(ascii: "n"))
-            case 0x0D: bytes.append(UInt8(ascii: "r"))
-            case 0x09: bytes.append(UInt8(ascii: "t"))
-            case 0..<0x20: bytes += "u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8
-            default: bytes.append(byte)
-            }
-        }
-        bytes += text[copied...]
-    }
-
-    private static let isEscaped: [Bool] = (0..<256).map {
-        $0 < 0x20 || [UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/")].contains(UInt8($0))
     }
 }
