@@ -37,10 +37,14 @@ final class PostgreSQLSession: StatementSession {
             throw DatabaseError(.unavailable, address.withoutSecrets(line))
         }
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        // The server ends a session whose machine has been silent for 30 seconds, which releases locks and rows: by
+        // keepalives, and while something that it sent is not acknowledged, when Linux sends none, by
+        // tcp_user_timeout (https://www.postgresql.org/docs/15/runtime-config-connection.html).
         _ = try command(
             """
             SET search_path TO "\(address.schema)"; SET idle_in_transaction_session_timeout = 60000; SET synchronous_commit = on; \
-            SET standard_conforming_strings = on; SET bytea_output = hex
+            SET standard_conforming_strings = on; SET bytea_output = hex; SET tcp_user_timeout = 30000; \
+            SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3
             """
         )
         try limitStatements(address)

@@ -127,12 +127,7 @@ final class MembershipThread {
         let session = try PostgreSQLSession(table.address, SQLTextCache())
         if !isStarting { session.limitWaiting(to: core.timing.patience) }
         guard try !table.isStandby(session) else { throw Self.isStandby }
-        // PostgreSQL ends a session after 30 seconds of silence.
-        _ = try session.command(
-            """
-            SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
-            SET idle_session_timeout = 0
-            """)
+        _ = try session.command("SET idle_session_timeout = 0")
         try show(session, isStarting: isStarting)
         _ = try session.command("LISTEN \"\(table.changes)\"; LISTEN \"\(table.hints)\"")
         return session
