@@ -36,6 +36,52 @@ import Testing
         }
     }
 
+    /// By which a process tells servers apart. A relay can give another time for it.
+    private let start = "pg_postmaster_start_time()"
+
+    @Test func aConnectionToAnotherServerThanThatOfTheLocksIsNotUsed() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join()
+            let database = try await Database.open(
+                .postgresql(url: scene.relayedURL, schema: "\(scene.prefix)_apps", connections: 1),
+                migrations: [membershipTable], fence: one, logger: .silent)
+            // New connections then lead to a promoted standby, and the process has not noticed yet.
+            scene.relay.replace(start, with: "clock_timestamp()")
+            await expect(.unavailable) { try await database.check() }
+            let error = await expect(.unavailable) {
+                try await database.write { try $0.execute("INSERT INTO t VALUES (1)") }
+            }
+            #expect(error?.detail.contains("is not the one") == true, "\(error?.detail ?? "")")
+            try one.check()
+            scene.relay.replace(start, with: start)
+            try await database.write { try $0.execute("INSERT INTO t VALUES (1)") }
+            await database.close()
+            await one.leave()
+        }
+    }
+
+    @Test func aProcessThatReturnsOnAnotherServerUsesOnlyThat() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join(relayed: true)
+            // Its connections stay at the former server.
+            try await scene.withDatabase(one) { database async throws in
+                try await database.check()
+                for (time, isFormer) in [("clock_timestamp()", false), (start, true)] {
+                    scene.relay.cut()
+                    try await until { !one.state.isHeld }
+                    scene.relay.replace(start, with: time)
+                    scene.relay.mend()
+                    try await until { one.state.isHeld }
+                    if isFormer {
+                        try await database.check()
+                    } else {
+                        await expect(.unavailable) { try await database.check() }
+                    }
+                }
+            }
+        }
+    }
+
     // MARK: Node numbers
 
     @Test func everyProcessHasItsOwnNumber() async throws {

@@ -19,6 +19,8 @@ final class PostgreSQLSession: StatementSession {
     private var prepared: [PreparedKey: String] = [:]
     /// How long the session waits for an answer: 5 seconds longer than `statement_timeout`. Nil for no limit.
     private var patience: Duration? = .milliseconds(PostgreSQLSession.statementTimeout + 5_000)
+    /// The start of the server, once it was asked for.
+    private var knownStart: Int64?
 
     /// Connects, and makes the settings on which every transaction relies.
     ///
@@ -72,6 +74,21 @@ final class PostgreSQLSession: StatementSession {
 
     deinit {
         PQfinish(connection)
+    }
+
+    /// When the server was started, in microseconds since 1970. Only the first call asks the server.
+    ///
+    /// It identifies the server that holds a process's locks: a standby that takes another server's place was started
+    /// at another time, also at the moment of its promotion, and a server that was started again holds no locks.
+    func serverStart() throws(DatabaseError) -> Int64 {
+        if let knownStart { return knownStart }
+        let rows = try query(
+            "SELECT CAST(1000000 * EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS BIGINT)", [])
+        guard let start = rows.first.flatMap({ try? $0.int64(0) }) else {
+            throw DatabaseError(.unavailable, "PostgreSQL did not say when it was started")
+        }
+        knownStart = start
+        return start
     }
 
     /// Whether the connection is open and has no open transaction.

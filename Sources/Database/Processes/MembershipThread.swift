@@ -106,6 +106,7 @@ final class MembershipThread {
         }
         try takeNode(session)
         core.setNode(node)
+        core.setServerStart(try session.serverStart())
         let process = ProcessTable.Process(node: node, session: id, beat: 0, facts: try factsText())
         try table.register(process, name: name, startedAt: core.facts.startedAt, session)
         // Of two processes that join at the same moment, at least one sees the other at its second beat.
@@ -330,6 +331,7 @@ final class MembershipThread {
             return nil
         }
         owner = try session.owner(ofLock: table.nodeKey, node)
+        core.setServerStart(try session.serverStart())
         core.setProblem(nil)
         return session
     }
