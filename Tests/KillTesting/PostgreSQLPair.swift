@@ -7,6 +7,8 @@ struct PostgreSQLPair: Sendable {
     enum Event: String, Sendable {
         /// All processes of the primary are killed at once.
         case crash
+        /// The standby has received everything that the primary has now.
+        case catchUp = "catch-up"
         case stopStandby = "stop-standby"
         case startStandby = "start-standby"
         /// The standby becomes the primary.
