@@ -35,6 +35,8 @@ public final class Connection {
     private(set) var isAwaited = false
     /// Shows that the server has the transaction once it is committed; nil for none, and without a ``Membership``.
     private(set) var commitWitness: CommitWitness?
+    /// Whether a fallback may take the witness's place.
+    private var takesFallback = true
 
     /// - Parameters:
     ///   - longest: The longest time from here to the commit; nil for reads, which delay no other transaction, and for
@@ -103,14 +105,16 @@ public final class Connection {
 
     /// Names a query that has a row from this transaction's commit on, for good. A process that was without connection
     /// runs those of its newest commits, and ends if one has no row, because the server then lacks changes that it had
-    /// confirmed (``DatabaseError/Code/dataLost``). The last query of a transaction counts. Has no effect without a
-    /// ``Membership``.
+    /// confirmed (``DatabaseError/Code/dataLost``). The last query of a transaction counts, and a fallback only if
+    /// there is no other. Has no effect without a ``Membership``.
     ///
     /// - Parameters:
     ///   - sql: A query of one row, with placeholders `$1`, `$2`….
     ///   - values: The values of the placeholders, `$1` first.
-    public func witness(_ sql: String, _ values: [SQLValue]) {
-        guard isShared else { return }
+    ///   - isFallback: Whether the query can also have a row from a later transaction.
+    public func witness(_ sql: String, _ values: [SQLValue], isFallback: Bool = false) {
+        guard isShared, !isFallback || takesFallback else { return }
+        takesFallback = isFallback
         commitWitness = CommitWitness(sql: sql, values: values)
     }
 

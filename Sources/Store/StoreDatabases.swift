@@ -173,6 +173,14 @@ public struct StoreDatabases: Sendable {
         return error.map { DatabasesInUse(owner: $0.detail, error: $0) }
     }
 
+    /// Lets processes use a PostgreSQL server again that lacks confirmed changes, once an operator has decided to go on
+    /// without them.
+    /// - Returns: the records of the processes that had noticed it; empty when there was none.
+    /// - Throws: ``DatabaseError``, `invalidLocation` for files.
+    public static func acceptLoss(in location: Location) async throws -> [RecordedLoss] {
+        try await Membership.acceptLoss(of: location.database("apps", connections: 1))
+    }
+
     /// Closes the databases after their queued work.
     public func close() async {
         for database in [apps, sandbox, production] { await database.close() }

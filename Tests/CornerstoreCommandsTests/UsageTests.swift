@@ -48,6 +48,7 @@ import Testing
         "notification test --environment mars", "rate-limit set", "rate-limit set history", "rate-limit set history 0",
         "rate-limit set books 1", "rate-limit set history 1000000001", "rate-limit apple --environment mars",
         "notification sample", "price-increase accept pro", "price-increase decline", "authority reseal",
+        "store accept-loss", "store accept-loss --database mysql://x",
         "authority reseal --new-key no-such-file", "buy a --offer b", "buy a --offer-jws b",
         "buy a --account b --password-file - --offer c --offer-jws -",
         "buy --item 7 --offer b --offer-jws c", "key sign-offer a --offer b", "key sign-offer a --key b --key-file c",
@@ -90,6 +91,7 @@ import Testing
         "content build no-such-folder",
         "key sign-offer a --offer b --key c --key-file no-such-file",
         "content check no-such-file", "store restore no-such-folder", "store backup copy --config no-such-file",
+        "store accept-loss --database postgres://127.0.0.1:1/none",
     ])
     func whatCannotBeDoneEndsWithOneAndSaysWhy(_ line: String) async throws {
         let result = await Capture.run(
@@ -137,7 +139,7 @@ import Testing
         "notification resend", "notification test", "notification sample", "notification url", "notification url show",
         "notification url set", "notification url remove", "rate-limit", "rate-limit show", "rate-limit apple",
         "rate-limit set", "rate-limit off", "authority", "authority show", "authority rotate", "authority key",
-        "authority reseal", "store", "store backup", "store restore",
+        "authority reseal", "store", "store backup", "store restore", "store accept-loss",
     ])
     func helpHasExamples(_ command: String) throws {
         #expect(try CommandText.discussion(of: command).contains("  cornerstore \(command)"))

@@ -46,6 +46,21 @@ import Testing
         }
     }
 
+    @Test func aProcessThatTookTheNumberOfOneWithALostCommitEndsToo() async throws {
+        var other: Membership?
+        try await interrupt { scene async throws in
+            let server = try await Database.open(scene.apps, migrations: [membershipTable], logger: .silent)
+            try await server.write { try $0.execute("DELETE FROM t") }
+            await server.close()
+            other = try await scene.join(node: 0)
+        } then: { one async throws in
+            #expect(await one.whenLost()?.code == .dataLost)
+            #expect(one.node == 0)
+            #expect(await other?.whenLost()?.code == .dataLost)
+            await other?.leave()
+        }
+    }
+
     @Test func aServerWithoutAConfirmedAnnouncementIsNotUsed() async throws {
         try await interrupt { scene async throws in
             try await scene.withProcesses { processes async throws in

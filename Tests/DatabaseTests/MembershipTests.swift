@@ -36,6 +36,52 @@ import Testing
         }
     }
 
+    /// By which a process tells servers apart. A relay can give another time for it.
+    private let start = "pg_postmaster_start_time()"
+
+    @Test func aConnectionToAnotherServerThanThatOfTheLocksIsNotUsed() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join()
+            let database = try await Database.open(
+                .postgresql(url: scene.relayedURL, schema: "\(scene.prefix)_apps", connections: 1),
+                migrations: [membershipTable], fence: one, logger: .silent)
+            // New connections then lead to a promoted standby, and the process has not noticed yet.
+            scene.relay.replace(start, with: "clock_timestamp()")
+            await expect(.unavailable) { try await database.check() }
+            let error = await expect(.unavailable) {
+                try await database.write { try $0.execute("INSERT INTO t VALUES (1)") }
+            }
+            #expect(error?.detail.contains("is not the one") == true, "\(error?.detail ?? "")")
+            try one.check()
+            scene.relay.replace(start, with: start)
+            try await database.write { try $0.execute("INSERT INTO t VALUES (1)") }
+            await database.close()
+            await one.leave()
+        }
+    }
+
+    @Test func aProcessThatReturnsOnAnotherServerUsesOnlyThat() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join(relayed: true)
+            // Its connections stay at the former server.
+            try await scene.withDatabase(one) { database async throws in
+                try await database.check()
+                for (time, isFormer) in [("clock_timestamp()", false), (start, true)] {
+                    scene.relay.cut()
+                    try await until { !one.state.isHeld }
+                    scene.relay.replace(start, with: time)
+                    scene.relay.mend()
+                    try await until { one.state.isHeld }
+                    if isFormer {
+                        try await database.check()
+                    } else {
+                        await expect(.unavailable) { try await database.check() }
+                    }
+                }
+            }
+        }
+    }
+
     // MARK: Node numbers
 
     @Test func everyProcessHasItsOwnNumber() async throws {
@@ -282,18 +328,53 @@ import Testing
 
     // MARK: Lost data
 
-    @Test func aServerThatLacksTheLastBeatIsNotUsed() async throws {
+    @Test func aServerThatLacksTheLastBeatOfOneProcessIsUsedByNoneUntilTheLossIsAccepted() async throws {
         try await MembershipScene.with { scene async throws in
             let one = try await scene.join(relayed: true)
+            // It lacks nothing, and never loses its connection.
+            let two = try await scene.join()
             try await scene.withProcesses { processes async throws in
                 scene.relay.cut()
                 try await until { !one.state.isHeld }
-                try await processes.write { try $0.execute("UPDATE store_processes SET beat = beat - 1000") }
+                try await processes.write { connection in
+                    try connection.execute("UPDATE store_processes SET beat = beat - 1000 WHERE node = $1", [one.node])
+                }
                 scene.relay.mend()
-                let loss = await one.whenLost()
-                #expect(loss?.code == .dataLost)
+                for member in [one, two] {
+                    #expect(await member.whenLost()?.code == .dataLost)
+                    await expect(.unavailable) { try member.check() }
+                    await member.leave()
+                }
             }
-            await expect(.unavailable) { try one.check() }
+            // As when a supervisor starts it again.
+            let error = await expect(.dataLost) { try await scene.join() }
+            #expect(error?.detail.contains("store accept-loss") == true, "\(error?.detail ?? "")")
+            let losses = try await Membership.acceptLoss(of: scene.apps)
+            #expect(losses.map(\.node) == [one.node] && losses.map(\.process) == ["process for a test"])
+            #expect(try await Membership.acceptLoss(of: scene.apps).isEmpty)
+            let next = try await scene.join()
+            try next.check()
+            await next.leave()
+        }
+    }
+
+    /// A restore removes the schema of the processes. One that was without connection meanwhile must not condemn the
+    /// restored databases.
+    @Test func aProcessThatComesBackAfterARestoreEndsAlone() async throws {
+        try await MembershipScene.with { scene async throws in
+            #expect(try await Membership.acceptLoss(of: scene.apps).isEmpty)
+            let one = try await scene.join(relayed: true)
+            let table = try ProcessTable(url: scene.url, schema: "\(scene.prefix)_apps")
+            let session = try PostgreSQLSession(table.address, SQLTextCache())
+            scene.relay.cut()
+            try await until { try session.owner(ofLock: table.storeKey) == nil }
+            _ = try session.command("DROP SCHEMA \"\(table.address.schema)\" CASCADE")
+            let two = try await scene.join(node: 5)
+            scene.relay.mend()
+            #expect(await one.whenLost()?.code == .dataLost)
+            #expect(try await Membership.acceptLoss(of: scene.apps).isEmpty)
+            try two.check()
+            await two.leave()
             await one.leave()
         }
     }

@@ -136,6 +136,17 @@ private func value(_ connection: Connection) throws -> Int {
         }
     }
 
+    /// Linux sends no keepalives while something that it has sent is not acknowledged.
+    @Test func theServerEndsASessionWhoseMachineIsSilentAlsoWhenItHasDataForIt() async throws {
+        try await Backend.postgresql.withDatabase(connections: 1) { database, _ async throws in
+            let names = ["tcp_user_timeout", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"]
+            let found = try await database.read { connection in
+                try names.map { try connection.query("SELECT current_setting($1)", [$0])[0].string(0) }
+            }
+            #expect(found == ["30000", "15", "5", "3"])
+        }
+    }
+
     @Test func manyDifferentStatementsArePreparedWithinBounds() async throws {
         try await Backend.postgresql.withDatabase(connections: 1) { database, _ async throws in
             try await database.read { connection in

@@ -110,22 +110,25 @@ public enum FailoverRun {
         }
     }
 
-    /// Crashes a primary whose standby was away: every process must notice what the promoted standby lacks, and end.
+    /// Crashes a primary whose standby was away: every process must end, also one of which the promoted standby lacks
+    /// nothing, and none may start until the loss is accepted.
     /// - Returns: what is wrong, one sentence each.
     public static func runWithLaggingStandby(_ programs: Programs) async throws -> [String] {
         try await withStores(programs, isSynchronous: false) { pair, stores, findings in
             let control = PatientClient(addresses: await stores.controlPorts(), findings: findings)
             var customers = try await signUp(0, at: stores, control, findings)
-            // The standby must have the beginning.
+            // The last store has nothing that the standby lacks, not even a sign of life.
+            await stores[2].setStill(true)
             try await pair.perform(.awaitStandby)
             try await pair.perform(.stopStandby)
-            for index in customers.indices {
+            for index in customers.indices.dropLast() {
                 for _ in 0..<5 { _ = try await customers[index].buy("gems") }
             }
             // At once, since every process looks for its own last purchases.
             try await pair.perform(.crash)
             try await pair.perform(.startStandby)
             try await pair.perform(.promote)
+            await stores[2].setStill(false)
             for (number, store) in stores.enumerated() {
                 let ending = await store.ending(within: .seconds(60))
                 if ending != .exited(1) {
@@ -135,6 +138,17 @@ public enum FailoverRun {
                     findings.add("store \(number) does not say what to do: \(store.logEnd)")
                 }
             }
+            // As a supervisor does.
+            try FileManager.default.removeItem(at: stores[0].log)
+            if (try? await stores[0].start()) != nil {
+                findings.add("store 0 started again without an operator's decision")
+                await stores[0].stop()
+            } else if !stores[0].logEnd.contains("standby that lagged") {
+                findings.add("store 0 does not say why it does not start: \(stores[0].logEnd)")
+            }
+            let accepted = try await stores[0].location.acceptLoss()
+            findings.check(accepted.status == 0, "the loss was not accepted: \(accepted.status) \(accepted.output)")
+            try await stores[0].start()
             return findings.all
         }
     }

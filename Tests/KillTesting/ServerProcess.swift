@@ -86,8 +86,13 @@ actor ServerProcess {
         self.child = nil
         self.end = nil
         child.signal(signal)
+        // One that stands still handles the signal then.
+        child.signal(SIGCONT)
         return await end.value
     }
+
+    /// Sends it a signal that does not end it.
+    func signal(_ signal: Int32) { child?.signal(signal) }
 
     /// Waits until it ends by itself; nil when it did not within `limit`, and goes on.
     func ending(within limit: Duration) async -> Child.Ending? {

@@ -75,6 +75,12 @@ struct StoreLocation: Sendable {
         return environment.merging(shared?.environment ?? [:]) { $1 }
     }
 
+    /// Accepts a loss that a process has recorded.
+    /// - Returns: the exit code, and what the command printed.
+    func acceptLoss() async throws -> (status: Int32, output: String) {
+        try await programs.run(["store", "accept-loss"], environment, log: log)
+    }
+
     /// Runs `cornerstore store` to its end.
     /// - Parameter point: where it kills itself; nil for nowhere.
     /// - Returns: the exit code, -1 when it was killed, and what it printed.
@@ -243,6 +249,9 @@ actor StoreProcess {
 
     /// Waits until it ends by itself; nil when it did not within `limit`.
     func ending(within limit: Duration) async -> Child.Ending? { await server.ending(within: limit) }
+
+    /// Makes it stand still, or go on.
+    func setStill(_ isStill: Bool) async { await server.signal(isStill ? SIGSTOP : SIGCONT) }
 
     /// The gentle way, for the end.
     func stop() async { _ = await server.stop(SIGTERM) }

@@ -138,7 +138,9 @@ extension TestStore {
                 copy.idempotencyKey = nil
                 return copy
             }
-            try await test.database.write { connection in for row in more { try row.insert(connection) } }
+            try await test.database.write { connection in
+                for row in more { try row.insert(in: .sandbox, connection) }
+            }
             let newest = try await test.buy("credits5", by: account).transactionID
             let expected = (more.map(\.transactionID).dropFirst() + [newest]).map(\.description)
             #expect(expected.count == Transactions.mostConsumablesInReceipt)

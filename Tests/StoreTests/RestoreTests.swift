@@ -124,7 +124,7 @@ import Testing
             transaction.originalTransactionID = transaction.transactionID
             transaction.productID = ProductID("hat\(number)")
             let row = transaction
-            try await test.database.write { try row.insert($0) }
+            try await test.database.write { try row.insert(in: .sandbox, $0) }
         }
     }
 

@@ -52,7 +52,13 @@ import Testing
         }
     }
 
-    @Test func aServerWithoutTheLastTransactionIsNotUsed() async throws {
+    /// In the sandbox, the end of the account's history shows whether the last transaction is there, since the
+    /// transaction itself may have been cleared. In production another process may have sold to the account since.
+    @Test(arguments: [
+        (StoreEnvironment.sandbox, "DELETE FROM transactions; UPDATE history_ends SET number = number - 1"),
+        (StoreEnvironment.production, "DELETE FROM transactions; UPDATE history_ends SET number = number + 1"),
+    ])
+    func aServerWithoutTheLastTransactionIsNotUsed(_ environment: StoreEnvironment, _ loss: String) async throws {
         try await Backend.postgresql.withServerDatabase { url, prefix in
             guard let url, var components = URLComponents(string: url) else { return }
             let relay = try Relay(to: UInt16(components.port ?? 5432))
@@ -61,14 +67,25 @@ import Testing
             let store = try await StoreDatabases.open(
                 .postgresql(url: components.string ?? "", schemaPrefix: prefix), sharing: facts(), connections: 1,
                 logger: .silent)
-            try await store.sandbox.write { connection in
-                _ = try HistoryEnds.move(to: TransactionID(rawValue: 5), of: AccountID("account"), connection)
+            let id = TransactionID(rawValue: 5)
+            let transaction = Transaction(
+                accountID: AccountID("account"), transactionID: id, originalTransactionID: id,
+                bundleID: "com.example.app", productID: "coins", itemID: 1, kind: .consumable, quantity: 1,
+                price: Money(milliunits: 990, currency: "USD"), storefront: "USA", purchaseDate: 1,
+                originalPurchaseDate: 1)
+            let ledger = environment == .sandbox ? store.sandbox : store.production
+            try await ledger.write { connection in
+                try transaction.insert(in: environment, connection)
+                // A refund or a change of plan in the same database transaction moves the end, too.
+                _ = try HistoryEnds.move(to: TransactionID(rawValue: 6), of: transaction.accountID, connection)
             }
             relay.cut()
             let server = try await Database.open(
-                .postgresql(url: url, schema: "\(prefix)_sandbox", connections: 1),
+                .postgresql(url: url, schema: "\(prefix)_\(environment.name)", connections: 1),
                 migrations: StoreSchema.migrations, logger: .silent)
-            try await server.write { try $0.execute("UPDATE history_ends SET number = number - 1") }
+            try await server.write { connection in
+                for statement in loss.split(separator: "; ") { try connection.execute(String(statement)) }
+            }
             await server.close()
             relay.mend()
             #expect(await store.whenLost()?.error.code == .dataLost)

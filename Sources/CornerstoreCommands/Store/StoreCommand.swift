@@ -1,18 +1,21 @@
 import ArgumentParser
 import Backups
+import Database
 import Foundation
+import Store
 import StoreServer
 
-/// `cornerstore store`: backups of a store's data.
+/// `cornerstore store`: backups of a store's data, and a loss of data.
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
-        abstract: "Back up and restore a store's databases, content and keys.",
+        abstract: "Back up and restore a store's data, or accept a loss of data.",
         discussion: """
               cornerstore store backup /backups/store-2026-11-27
               cornerstore store restore /backups/store-2026-11-27 --data /srv/store
+              cornerstore store accept-loss --database postgres://store@localhost/store
             """,
-        subcommands: [Backup.self, Restore.self])
+        subcommands: [Backup.self, Restore.self, AcceptLoss.self])
 
     /// The options that locate a store's data, as for `serve`.
     struct PlaceOptions: ParsableArguments {
@@ -123,6 +126,76 @@ struct StoreCommand: AsyncParsableCommand {
             }
             try Console.current.report(report, json: output.json) { _ in
                 "Restored into \(report.directory): \(report.summary). The ledgers are whole."
+            }
+        }
+    }
+}
+
+extension StoreCommand {
+    struct AcceptLoss: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Let the processes start on a PostgreSQL server that lacks confirmed changes.",
+            discussion: """
+                A standby that lagged when it was promoted lacks the last changes, such as purchases that customers have seen confirmed. A process \
+                that notices this records it in the database. All processes of the store end then, and none starts. Bring back the former primary, or \
+                restore a backup. If neither is possible, this command removes the record, and the store continues without these changes.
+
+                  cornerstore store accept-loss --database postgres://store@10.0.0.21,10.0.0.22/store
+                """)
+
+        @Option(help: ArgumentHelp("The PostgreSQL database (CORNERSTORE_DATABASE).", valueName: "url"))
+        var database: String?
+        @Option(
+            help: ArgumentHelp(
+                "The prefix of the store's schemas (CORNERSTORE_SCHEMA_PREFIX, else cornerstore).", valueName: "text"))
+        var schemaPrefix: String?
+        @Option(
+            help: ArgumentHelp("A YAML or JSON file of options, as for “serve”.", valueName: "file"),
+            completion: .file(extensions: ["yaml", "yml", "json"]))
+        var config: String?
+        @OptionGroup var output: OutputOptions
+
+        /// What `--json` prints.
+        struct Report: Encodable {
+            /// A process that had noticed the loss.
+            struct Process: Encodable {
+                var node: Int
+                var process: String
+                var noticedAt: String
+            }
+
+            var noticedBy: [Process]
+        }
+
+        func run() async throws {
+            var flags: [ServeSetting: String] = [:]
+            flags[.database] = database
+            flags[.schemaPrefix] = schemaPrefix
+            let configuration = try ServeSettings(
+                flags: flags, files: [], productsFiles: [], environment: Console.current.environment,
+                file: try config.map { try ConfigurationFile.read($0) }
+            ).configuration()
+            guard let url = configuration.databaseURL else {
+                throw CommandError(.usage, "Name the store's database with --database, or in CORNERSTORE_DATABASE.")
+            }
+            let prefix = configuration.schemaPrefix
+            let losses = try await StoreDatabases.acceptLoss(in: .postgresql(url: url, schemaPrefix: prefix))
+            guard !losses.isEmpty else {
+                throw CommandError(
+                    .failed,
+                    "No process has recorded a loss under the prefix \(prefix). Name the store's --database and --schema-prefix."
+                )
+            }
+            let report = Report(
+                noticedBy: losses.map {
+                    .init(node: $0.node, process: $0.process, noticedAt: Moment.text($0.noticedAt))
+                })
+            try Console.current.report(report, json: output.json) { _ in
+                let processes = report.noticedBy.map {
+                    "\(Style.printable($0.process)) (node \($0.node)) at \($0.noticedAt)"
+                }
+                return "The loss is accepted that was noticed by \(processes.joined(separator: ", ")). "
+                    + "Start the processes."
             }
         }
     }

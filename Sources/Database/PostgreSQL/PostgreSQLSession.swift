@@ -19,6 +19,8 @@ final class PostgreSQLSession: StatementSession {
     private var prepared: [PreparedKey: String] = [:]
     /// How long the session waits for an answer: 5 seconds longer than `statement_timeout`. Nil for no limit.
     private var patience: Duration? = .milliseconds(PostgreSQLSession.statementTimeout + 5_000)
+    /// The start of the server, once it was asked for.
+    private var knownStart: Int64?
 
     /// Connects, and makes the settings on which every transaction relies.
     ///
@@ -39,10 +41,14 @@ final class PostgreSQLSession: StatementSession {
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         address.rememberPrimary(
             host: String(cString: PQhost(connection)), port: String(cString: PQport(connection)))
+        // The server ends a session whose machine has been silent for 30 seconds, which releases locks and rows: by
+        // keepalives, and while something that it sent is not acknowledged, when Linux sends none, by
+        // tcp_user_timeout (https://www.postgresql.org/docs/15/runtime-config-connection.html).
         _ = try command(
             """
             SET search_path TO "\(address.schema)"; SET idle_in_transaction_session_timeout = 60000; SET synchronous_commit = on; \
-            SET standard_conforming_strings = on; SET bytea_output = hex
+            SET standard_conforming_strings = on; SET bytea_output = hex; SET tcp_user_timeout = 30000; \
+            SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3
             """
         )
         try limitStatements(address)
@@ -70,6 +76,21 @@ final class PostgreSQLSession: StatementSession {
 
     deinit {
         PQfinish(connection)
+    }
+
+    /// When the server was started, in microseconds since 1970. Only the first call asks the server.
+    ///
+    /// It identifies the server that holds a process's locks: a standby that takes another server's place was started
+    /// at another time, also at the moment of its promotion, and a server that was started again holds no locks.
+    func serverStart() throws(DatabaseError) -> Int64 {
+        if let knownStart { return knownStart }
+        let rows = try query(
+            "SELECT CAST(1000000 * EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS BIGINT)", [])
+        guard let start = rows.first.flatMap({ try? $0.int64(0) }) else {
+            throw DatabaseError(.unavailable, "PostgreSQL did not say when it was started")
+        }
+        knownStart = start
+        return start
     }
 
     /// Whether the connection is open and has no open transaction.

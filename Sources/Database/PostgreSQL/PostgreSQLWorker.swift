@@ -107,6 +107,7 @@ final class PostgreSQLWorker {
 
     private func commit(_ session: PostgreSQLSession) throws(DatabaseError) {
         try fence?.check()
+        try checkServer(session)
         guard try confirm(session) == "COMMIT" else {
             throw DatabaseError(.invalidSQL, "the server rolled the transaction back")
         }
@@ -131,6 +132,7 @@ final class PostgreSQLWorker {
             }
         if let session {
             do {
+                try checkServer(session)
                 _ = try session.command(begin)
                 return session
             } catch {
@@ -139,8 +141,20 @@ final class PostgreSQLWorker {
             }
         }
         let session = try PostgreSQLSession(address, texts)
+        try checkServer(session)
         _ = try session.command(begin)
         self.session = session
         return session
+    }
+
+    /// Checks that a connection leads to the server that holds the process's locks. After a failover, a new one can
+    /// reach the promoted server while the fence still relies on the last answer of the former one. Call it after the
+    /// fence's check.
+    private func checkServer(_ session: PostgreSQLSession) throws(DatabaseError) {
+        guard let membership, try session.serverStart() != membership.serverStart else { return }
+        throw DatabaseError(
+            .unavailable,
+            "the PostgreSQL server is not the one that has confirmed this process's place among the others; try again later"
+        )
     }
 }

@@ -77,8 +77,8 @@ public final class SoleUse: Fence {
 /// The work of a ``SoleUse``'s thread: holds the lock, and listens to its connection.
 private final class SoleUseHolder: Sendable {
     /// How long the lock is certain after PostgreSQL's last answer. This is longer than a heartbeat and its answer may
-    /// take, and shorter than the 30 seconds of silence after which PostgreSQL ends the connection (``connect()``). A
-    /// process that was suspended for longer may have lost the lock unnoticed.
+    /// take, and shorter than the 30 seconds of silence after which PostgreSQL ends a session. A process that was
+    /// suspended for longer may have lost the lock unnoticed.
     private static let freshness = Duration.seconds(20)
     /// The number of attempts to take the lock when the process starts, and the pause between two attempts in
     /// milliseconds. The session of a process that was just killed may still be ending.
@@ -189,16 +189,11 @@ private final class SoleUseHolder: Sendable {
 
     private func connect() throws -> PostgreSQLSession {
         let session = try PostgreSQLSession(address, SQLTextCache())
-        // The error of a process that is refused the lock shows this name. PostgreSQL ends a session after 30 seconds
-        // of silence.
+        // The error of a process that is refused the lock shows this name.
         _ = try session.query(
             "SELECT set_config('application_name', $1, FALSE)",
             ["cornerstore process \(getpid()) on \(ProcessInfo.processInfo.hostName)"])
-        _ = try session.command(
-            """
-            SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
-            SET idle_session_timeout = 0
-            """)
+        _ = try session.command("SET idle_session_timeout = 0")
         return session
     }
 

@@ -7,8 +7,8 @@ import Logging
 /// members, and that of its node number, which no other process can have at the same time. PostgreSQL releases them
 /// when the connection ends. While the connection is broken, and when PostgreSQL has not answered on it for five
 /// seconds, transactions of databases that were opened with this membership fail with
-/// ``DatabaseError/Code/unavailable``. The process tries to take its locks again until it succeeds or another process
-/// has them.
+/// ``DatabaseError/Code/unavailable``. So do those whose connection leads to another server, as to a standby that was
+/// promoted. The process tries to take its locks again until it succeeds or another process has them.
 ///
 /// A process may keep what it has read from the database in memory if it tells the others of its changes
 /// (``Connection/announce(_:_:isAwaited:)``) and applies the changes that they announce (``hear(_:)``). It may use
@@ -26,7 +26,8 @@ public final class Membership: Fence {
         /// The greatest age of a beat whose changes are applied, for ``Membership/isCurrent``.
         var current = Duration.seconds(5)
         /// The greatest age of an answered beat with which transactions run. PostgreSQL ends a silent session only
-        /// after 30 seconds, so no other process has got the node number by then.
+        /// after 30 seconds, so no other process has got the node number from this server by then. Another server,
+        /// after a failover, gets no transactions before it has given the number to this process.
         var held = Duration.seconds(5)
         /// The time in which PostgreSQL must answer on the connection.
         var patience = Duration.seconds(4)
@@ -104,6 +105,10 @@ public final class Membership: Fence {
     ///
     /// - Throws: ``DatabaseError`` `unavailable` while it does not.
     public func check() throws(DatabaseError) { try core.check() }
+
+    /// When the server was started that holds the locks, or held them last (``PostgreSQLSession/serverStart()``).
+    /// Transactions run on no other server.
+    var serverStart: Int64 { core.serverStart }
 
     /// Lets other processes use the schemas, once the first one has migrated them. Has no effect on others.
     ///

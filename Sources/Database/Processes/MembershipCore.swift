@@ -52,6 +52,8 @@ final class MembershipCore: Sendable {
     private let origin: ContinuousClock.Instant
     /// The time of the last beat that PostgreSQL has answered.
     private let answered = Atomic<Int64>(.min)
+    /// When the server that holds the locks was started.
+    private let server = Atomic<Int64>(0)
     /// The time of the last beat all of whose changes are applied.
     private let confirmed = Atomic<Int64>(.min)
     /// The same of the last beat since which all writers wait for this process.
@@ -110,6 +112,11 @@ final class MembershipCore: Sendable {
         confirmed.store(.min, ordering: .releasing)
         fresh.store(.min, ordering: .releasing)
     }
+
+    /// When the server that holds the locks was started. It changes only while ``isHeld`` is false.
+    var serverStart: Int64 { server.load(ordering: .acquiring) }
+
+    func setServerStart(_ start: Int64) { server.store(start, ordering: .releasing) }
 
     func check() throws(DatabaseError) {
         guard !isHeld else { return }

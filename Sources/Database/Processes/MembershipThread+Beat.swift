@@ -22,7 +22,7 @@ extension MembershipThread {
         let (asked, before) = (timing.now(), timing.machine())
         let beat = try table.beat(node: node, session: id, facts: text, hears: canHear, session)
         let (answered, after) = (timing.now(), timing.machine())
-        guard let time = beat.time else {
+        guard let time = beat.time, !beat.hasLoss else {
             core.lose(Self.dataLost)
             return [:]
         }

@@ -34,6 +34,8 @@ final class MembershipThread {
     private(set) var node = 0
     /// The session that has the lock of the node number.
     private var owner: LockOwner?
+    /// PostgreSQL's number of the schema of the processes.
+    private var schema: Int64?
     private var nextLook = ContinuousClock.now
 
     /// The changes of all processes.
@@ -104,8 +106,11 @@ final class MembershipThread {
             try PostgreSQLEngine.checkSchema(table.address, SQLTextCache(), history)
             try show(session, isStarting: false)
         }
+        guard try !table.hasLoss(session) else { throw Self.dataLost }
+        schema = try table.schemaNumber(session)
         try takeNode(session)
         core.setNode(node)
+        core.setServerStart(try session.serverStart())
         let process = ProcessTable.Process(node: node, session: id, beat: 0, facts: try factsText())
         try table.register(process, name: name, startedAt: core.facts.startedAt, session)
         // Of two processes that join at the same moment, at least one sees the other at its second beat.
@@ -127,12 +132,7 @@ final class MembershipThread {
         let session = try PostgreSQLSession(table.address, SQLTextCache())
         if !isStarting { session.limitWaiting(to: core.timing.patience) }
         guard try !table.isStandby(session) else { throw Self.isStandby }
-        // PostgreSQL ends a session after 30 seconds of silence.
-        _ = try session.command(
-            """
-            SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
-            SET idle_session_timeout = 0
-            """)
+        _ = try session.command("SET idle_session_timeout = 0")
         try show(session, isStarting: isStarting)
         _ = try session.command("LISTEN \"\(table.changes)\"; LISTEN \"\(table.hints)\"")
         return session
@@ -323,18 +323,22 @@ final class MembershipThread {
         guard try table.takeNode(node, session) else {
             guard let other = try session.owner(ofLock: table.nodeKey, node) else { return nil }
             guard other == owner else {
-                core.lose(nodeInUse(node, other))
+                // The new process cannot know what the server lacks of this one's changes.
+                let isLost = try loss(session)?.code == .dataLost
+                try lose(isLost ? Self.dataLost : nodeInUse(node, other), session)
                 return nil
             }
             // The server has not noticed yet that this session's connection is broken.
             _ = try session.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [other.process])
             return nil
         }
+        // The first beat shows whether others have recorded a loss.
         if let loss = try loss(session) {
-            core.lose(loss)
+            try lose(loss, session)
             return nil
         }
         owner = try session.owner(ofLock: table.nodeKey, node)
+        core.setServerStart(try session.serverStart())
         core.setProblem(nil)
         return session
     }
@@ -351,21 +355,35 @@ final class MembershipThread {
 
     private func loss(among processes: [ProcessTable.Process], _ session: PostgreSQLSession) throws -> DatabaseError? {
         guard let own = processes.first(where: { $0.node == node }) else { return Self.dataLost }
-        guard own.session == id else {
-            return DatabaseError(
-                .inUse, "another process has had the node number \(node) since the connection broke; start again")
-        }
-        guard own.beat >= lastBeat else { return Self.dataLost }
         let version = core.facts.version
         if let used = try table.programVersion(session), used != version { return otherVersion(used) }
         for other in processes where other.node != node && other.beat > lastBeat {
             let used = Self.facts(other.facts)?.version
             guard used == version else { return otherVersion(used) }
         }
-        // A beat shows a loss only if one was lost too, and there are four in a second.
+        // A beat shows a loss only if one was lost too, and there are four in a second. The number may be that of an
+        // earlier process, if the server lacks the beginning of this one.
         let isKept = try core.confirmedCommits.areKept(
             by: table, node: node, patience: core.timing.patience, session)
-        return isKept ? nil : Self.dataLost
+        guard isKept else { return Self.dataLost }
+        guard own.session == id else {
+            return DatabaseError(
+                .inUse, "another process has had the node number \(node) since the connection broke; start again")
+        }
+        return own.beat >= lastBeat ? nil : Self.dataLost
+    }
+
+    /// Ends this process's use of the database. If the server lacks changes, that is recorded first: the other
+    /// processes end as well, and none starts. This one does not end before, since it could be started again and sell.
+    private func lose(_ error: DatabaseError, _ session: PostgreSQLSession) throws {
+        if error.code == .dataLost, let schema {
+            do {
+                try table.recordLoss(by: node, name: name, schema: schema, session)
+            } catch let missing as DatabaseError where missing.code == .invalidSQL {
+                // The tables are gone, as after a restore.
+            }
+        }
+        core.lose(error)
     }
 
     // MARK: Errors
@@ -375,8 +393,9 @@ final class MembershipThread {
 
     static let dataLost = DatabaseError(
         .dataLost,
-        "the PostgreSQL server lacks changes that were confirmed, as a standby that lagged when it was promoted; stop "
-            + "all processes, and bring back the former primary or restore a backup")
+        "the PostgreSQL server lacks changes that were confirmed, as a standby that lagged when it was promoted; bring "
+            + "back the former primary or restore a backup, or go on without these changes after “cornerstore store "
+            + "accept-loss”")
 
     private func otherVersion(_ version: String?) -> DatabaseError {
         DatabaseError(

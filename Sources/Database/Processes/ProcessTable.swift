@@ -132,17 +132,64 @@ struct ProcessTable: Sendable {
         _ = try session.query("SELECT pg_advisory_unlock_all()", [])
     }
 
+    // MARK: Losses
+
+    /// PostgreSQL's number of the schema, which is the same on a standby, and another one after a restore; nil when
+    /// there is no schema.
+    func schemaNumber(_ session: PostgreSQLSession) throws -> Int64? {
+        try session.query(
+            "SELECT CAST(oid AS BIGINT) FROM pg_catalog.pg_namespace WHERE nspname = current_schema()", []
+        ).first?.int64(0)
+    }
+
+    /// Whether a process has recorded that the server lacks confirmed changes.
+    func hasLoss(_ session: PostgreSQLSession) throws -> Bool {
+        try !session.query("SELECT node FROM lost_changes LIMIT 1", []).isEmpty
+    }
+
+    /// Records that the server lacks changes that were confirmed to a process, unless a restore has made another schema
+    /// since the process joined. The session's later commits wait for no standby.
+    ///
+    /// - Parameter schema: The number of the schema when the process joined.
+    func recordLoss(by node: Int, name: String, schema: Int64, _ session: PostgreSQLSession) throws {
+        // A promoted server may wait for a synchronous standby that it does not have.
+        _ = try session.command("SET synchronous_commit = local")
+        _ = try session.execute(
+            """
+            INSERT INTO lost_changes (node, name, noticed_at)
+            SELECT $1, $2, CAST(1000 * EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT)
+            FROM pg_catalog.pg_namespace WHERE nspname = current_schema() AND CAST(oid AS BIGINT) = $3
+            ON CONFLICT (node) DO NOTHING
+            """, [node, name, schema])
+    }
+
+    /// Removes the records of losses and returns them by node number. There may be no schema.
+    func removeLosses(_ session: PostgreSQLSession) throws -> [RecordedLoss] {
+        let known = try session.query(
+            """
+            SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = CAST($1 AS TEXT) AND tablename = 'lost_changes'
+            """, [address.schema])
+        guard !known.isEmpty else { return [] }
+        return try session.query("DELETE FROM lost_changes RETURNING node, name, noticed_at", []).map { row in
+            RecordedLoss(node: try row.int(0), process: try row.string(1), noticedAt: try row.int64(2))
+        }.sorted { $0.node < $1.node }
+    }
+
+    // MARK: Beats
+
     /// The answer to a beat.
     struct Beat {
         /// The server's time, in milliseconds; nil when the process's row is not there any more.
         var time: Int64?
+        /// Whether a process has recorded that the server lacks confirmed changes.
+        var hasLoss = false
         /// The last version of each node.
         var versions: [Int: Int64] = [:]
         /// The other nodes' last processes: the time of the last beat, and the facts.
         var others: [Int: (beat: Int64, facts: String)] = [:]
     }
 
-    /// Gives a sign of life, and reads those of the others and the versions, in one round trip.
+    /// Gives a sign of life, and reads those of the others, the versions and the losses, in one round trip.
     ///
     /// The commit waits for a synchronous standby, as those of purchases do: after a standby was promoted, a missing
     /// beat must mean that confirmed changes may be missing, too.
@@ -157,6 +204,7 @@ struct ProcessTable: Sendable {
             SELECT CAST(0 AS BIGINT), CAST($1 AS BIGINT), own.beat, CAST('' AS TEXT) FROM own
             UNION ALL SELECT CAST(1 AS BIGINT), v.node, v.version, CAST('' AS TEXT) FROM change_versions v
             UNION ALL SELECT CAST(2 AS BIGINT), p.node, p.beat, p.facts FROM store_processes p WHERE p.node <> $1
+            UNION ALL SELECT CAST(3 AS BIGINT), l.node, l.noticed_at, CAST('' AS TEXT) FROM lost_changes l
             """, [node, id, facts, hears] as [any SQLConvertible])
         var beat = Beat()
         for row in rows {
@@ -164,6 +212,7 @@ struct ProcessTable: Sendable {
             switch try row.int(0) {
             case 0: beat.time = number
             case 1: beat.versions[node] = number
+            case 3: beat.hasLoss = true
             default: beat.others[node] = (number, try row.string(3))
             }
         }

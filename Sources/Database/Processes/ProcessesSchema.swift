@@ -30,5 +30,16 @@ enum ProcessesSchema {
                 // The version of the program that last had the schemas alone, so that it could migrate them. One row.
                 "CREATE TABLE store_version (id BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL)"
             ]),
+        Migration(
+            3, "lost changes",
+            [
+                // The processes that have noticed that the server lacks confirmed changes. While there is a row, no
+                // process uses the server.
+                """
+                CREATE TABLE lost_changes (
+                    node BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, noticed_at BIGINT NOT NULL
+                )
+                """
+            ]),
     ]
 }

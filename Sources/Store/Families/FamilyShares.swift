@@ -194,7 +194,7 @@ enum FamilyShares {
         }
         var copy = source.shared(by: share, as: id, lineItemID: recorder.next(), at: date)
         copy.isRenewal = false
-        try copy.insert(connection)
+        try copy.insert(in: recorder.environment, connection)
         try save(share, connection)
         try OneTimeNews.charge.tell(of: copy, at: date, recorder, connection)
         guard source.kind == .autoRenewableSubscription,
@@ -217,7 +217,8 @@ enum FamilyShares {
         guard current.map({ $0 < source.transactionID }) ?? true else { return }
         var share = share
         share.transactionID = recorder.next()
-        try source.shared(by: share, as: share.transactionID, lineItemID: recorder.next(), at: date).insert(connection)
+        try source.shared(by: share, as: share.transactionID, lineItemID: recorder.next(), at: date)
+            .insert(in: recorder.environment, connection)
         try save(share, connection)
     }
 

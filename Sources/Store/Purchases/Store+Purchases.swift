@@ -453,7 +453,7 @@ extension Store {
                     .originalTransactionID == transaction.originalTransactionID
             guard isOwned else { throw OwnedMeanwhile() }
         }
-        try transaction.insert(connection)
+        try transaction.insert(in: recorder.environment, connection)
         // A product that is owned already is delivered again without a charge.
         if transaction.originalTransactionID == transaction.transactionID {
             try OneTimeNews.charge.tell(of: transaction, at: transaction.purchaseDate, recorder, connection)

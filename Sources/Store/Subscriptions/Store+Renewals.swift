@@ -378,7 +378,7 @@ extension Store {
                     try PriceIncreases.delete(
                         of: step.before.accountID, step.before.bundleID, step.before.renewalProductID, connection)
                 }
-                try step.period?.insert(connection)
+                try step.period?.insert(in: recorder.environment, connection)
                 if let period = step.period, !step.isShareable, period.productID != step.before.productID {
                     try FamilyShares.end(of: period.originalTransactionID, at: step.date, recorder, connection)
                 }

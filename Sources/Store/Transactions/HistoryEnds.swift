@@ -23,10 +23,11 @@ enum HistoryEnds {
             """, [accountID.rawValue, number.rawValue])
         guard let row else { throw StoreError(.internalError, "The end of a history is not in the database.") }
         let end = try row.int64(0)
-        // The end never goes back, so it shows that the server has this transaction.
+        // The end never goes back, also when a tester's history is cleared. But on a server that lacks this
+        // transaction, another process may have sold to the account since.
         connection.witness(
             "SELECT 1 FROM history_ends WHERE account_id = $1 AND number >= $2",
-            [.text(accountID.rawValue), .integer(end)])
+            [.text(accountID.rawValue), .integer(end)], isFallback: true)
         return end
     }
 }
