@@ -29,7 +29,8 @@ final class MachineClock: Sendable {
     /// Creates a clock that stands still.
     init() {
         let start = Date()
-        time = Mutex({ start })
+        let standing: @Sendable () -> Date = { start }
+        time = Mutex(standing)
     }
 
     /// The time. Once it is set, the clock stands still.
