@@ -180,7 +180,7 @@ struct NoticePagesTests {
         _ isRefusedByTheStore: Bool
     ) async throws {
         let device = try await signedIn()
-        await until { device.store.unfinishedCount == 0 }
+        try await until { device.store.unfinishedCount == 0 }
         device.store.change {
             $0.lost = ["a"]
             $0.promotions = [PromotionDescription(promotionID: UUID(), productID: "com.example.monkeys.credits5")]
@@ -199,7 +199,7 @@ struct NoticePagesTests {
         let observer = RevocationObserver()
         queue.add(observer)
         // The other notices arrive all the same.
-        await until { !observer.told.all.isEmpty }
+        try await until { !observer.told.all.isEmpty }
         await engine.payments.quiet()
         await engine.stop()
         #expect(observer.told.all == [["add", "com.example.monkeys.credits5"]])
@@ -211,14 +211,14 @@ struct NoticePagesTests {
         let laterQueue = SKPaymentQueue(engine: again)
         let later = RevocationObserver()
         laterQueue.add(later)
-        await until { !later.told.all.isEmpty }
+        try await until { !later.told.all.isEmpty }
         await again.stop()
         #expect(later.told.all == [["a"]])
     }
 
     @Test func `refused notices are reported once, and not asked for again`() async throws {
         let device = try await signedIn()
-        await until { device.store.unfinishedCount == 0 }
+        try await until { device.store.unfinishedCount == 0 }
         let said = LockedList<String>()
         var configuration = device.configuration()
         configuration.diagnostics = { said.append($0) }
@@ -228,7 +228,7 @@ struct NoticePagesTests {
         let observer = RevocationObserver()
         // The store of the test has no notices.
         queue.add(observer)
-        await until { !said.all.isEmpty }
+        try await until { !said.all.isEmpty }
         await engine.stop()
         #expect(said.all.count == 1 && said.all.first?.hasPrefix("the store refused the notices: ") == true)
         #expect(timer.delays == [])
