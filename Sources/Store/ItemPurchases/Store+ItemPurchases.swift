@@ -37,7 +37,7 @@ extension Store {
             if known.idempotencyKey == request.idempotencyKey { try await refundPartsAgain(of: known) }
             return known
         }
-        // What has a later identifier was bought meanwhile.
+        // A purchase with a later identifier was made meanwhile.
         let began = ids.next()
         guard let item = catalog.value.storeItem(request.item) else {
             throw StoreError(.notFound, "There is no item with the number \(request.item).")

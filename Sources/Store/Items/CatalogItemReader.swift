@@ -86,7 +86,7 @@ struct CatalogItemReader {
             languages: languages, relatedItems: related, copyright: copyright, place: place, duration: duration)
     }
 
-    /// What one kind needs and another cannot have.
+    /// Checks the members that one kind needs and another cannot have.
     private func check(
         _ reader: ObjectReader, _ kind: ItemKind, _ platforms: [ItemPlatform], _ versions: [ItemVersion],
         _ prices: CatalogPrices?, _ file: ItemFile?

@@ -4,7 +4,7 @@ import Foundation
 struct ItemFiles {
     /// A file that cannot be used.
     struct Unusable: Error, Equatable {
-        /// What is wrong, and what to do.
+        /// The problem, and how to fix it.
         var message: String
     }
 

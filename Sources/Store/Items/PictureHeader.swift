@@ -7,7 +7,7 @@ import Foundation
 public struct PictureHeader: Equatable, Sendable {
     /// The file is no picture that the store shows.
     public struct Unreadable: Error, Equatable {
-        /// What is wrong, and what to do.
+        /// The problem, and how to fix it.
         public var message: String
     }
 

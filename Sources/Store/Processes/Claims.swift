@@ -5,7 +5,7 @@ import StoreWire
 /// The claims of the processes that share a store: the rows of `claims`. One process at a time has a claim, until it
 /// releases the claim or the time is over.
 ///
-/// A claim saves double work and double sending. What is done under it must be right without it, because a process that
+/// A claim saves double work and double sending. Work under a claim must be correct without it, because a process that
 /// stood still may go on after its time, and the machines' clocks differ by up to two seconds.
 public struct Claims: Sendable {
     /// How often ``wait(for:seconds:upTo:)`` asks.

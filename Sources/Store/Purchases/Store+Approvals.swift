@@ -21,7 +21,7 @@ extension Store {
         public var isInterrupted: Bool
     }
 
-    /// What a purchase waits for. Until then its answer to the device is `deferred` or `failed`.
+    /// The event that a purchase waits for. Until then its answer to the device is `deferred` or `failed`.
     enum Waiting: Sendable {
         case forApproval
         case forSettlement
