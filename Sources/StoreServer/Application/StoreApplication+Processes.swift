@@ -8,7 +8,7 @@ import StoreReceipts
 import StoreWire
 import Synchronization
 
-/// What a process tells the other processes of its store, now.
+/// The current facts about this process for the other processes of its store.
 final class OwnFacts: Sendable {
     private let facts: Mutex<ProcessFacts>
     private let membership: Membership
@@ -46,7 +46,7 @@ extension StoreServerConfiguration {
                 + "--storefront-url, the same for each process.")
     }
 
-    /// What the other processes learn of this one before its ports are open.
+    /// The facts about this process for the others before its ports are open.
     /// - Parameters:
     ///   - catalog: the digest of the catalog files.
     ///   - startedAt: the machine's time, in milliseconds since 1970.

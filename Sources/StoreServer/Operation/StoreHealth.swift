@@ -131,7 +131,7 @@ final class StoreHealth: Sendable {
     private func lookAtDatabases() async -> Finding {
         let look = state.withLock { state -> Task<Finding, Never> in
             if let look = state.look, state.lookedAt.map({ now() - $0 < Self.freshness }) ?? true { return look }
-            // What does not answer is not asked again.
+            // A question without an answer is not asked again.
             let question: Task<Finding, Never> = state.question ?? Task { await self.ask() }
             let new = Task {
                 let finding = await self.answer(to: question)

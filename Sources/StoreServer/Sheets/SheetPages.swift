@@ -185,7 +185,7 @@ extension SheetQuestion.Kind {
     }
 }
 
-/// What is wrong with a form of a payment sheet.
+/// A problem with a form of a payment sheet.
 struct SheetFormProblem: Error {
     /// The name of the field; nil for the whole form.
     var field: String?

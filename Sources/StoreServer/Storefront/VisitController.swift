@@ -8,8 +8,8 @@ import NIOCore
 import Store
 import StoreWire
 
-/// Serves an item's page within an app. Whoever knows the page's unguessable address buys and reviews the one item with
-/// the customer's account; no other address can.
+/// Serves an item's page within an app. Anyone who knows the page's unguessable address can buy and review the one item
+/// with the customer's account; no other address can.
 struct VisitController: Sendable {
     let pages: ItemPages
     let reviews: Reviews
@@ -211,7 +211,7 @@ extension Visit {
 
 /// The address of a page that is unknown, expired, or whose account may no longer use it.
 struct GoneVisit: Error {
-    /// What the customer can do.
+    /// The advice to the customer.
     var text = "This page has expired. Open it again in the app."
 }
 
