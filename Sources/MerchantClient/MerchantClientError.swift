@@ -34,7 +34,7 @@ public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomSt
 
     /// The kind of error.
     public var code: Code
-    /// What was wrong, where, and what to do, for the app's developers.
+    /// The problem, where it occurred, and how to fix it, for the app's developers.
     public var detail: String
     /// The merchant's code, when the merchant refused the request.
     public var reason: MerchantErrorCode?

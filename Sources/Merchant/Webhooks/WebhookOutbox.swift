@@ -32,7 +32,7 @@ public enum WebhookOutcome: Sendable, Equatable {
     case dead(reason: String)
 }
 
-/// What one attempt to deliver an event met.
+/// The result of one attempt to deliver an event.
 public struct WebhookAnswer: Sendable, Equatable {
     /// The time at which the request was sent, in milliseconds since 1970.
     public var sentAt: Int64
