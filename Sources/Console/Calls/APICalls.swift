@@ -8,7 +8,8 @@ import MerchantWire
 public import NIOCore
 import StoreWire
 
-/// The API of a port, which the console asks like every other client. Whatever the console does, a program can do.
+/// The API of a port, which the console asks like every other client. A program can do everything that the console
+/// does.
 public protocol APICalls: Sendable {
     /// Sends a request and returns the answer.
     /// - Parameters:

@@ -179,7 +179,7 @@ enum InspectorPage {
         return section
     }
 
-    /// What the store's `verifyReceipt` says about the same bytes.
+    /// The answer of the store's `verifyReceipt` to the same bytes.
     private static func verifyReceipt(_ request: PageRequest, _ input: ReceiptInput) async throws -> ConsoleSection {
         struct Body: Encodable {
             var data: String
@@ -222,7 +222,7 @@ enum InspectorPage {
         return [section]
     }
 
-    /// What a status of `verifyReceipt` means.
+    /// The meaning of a status of `verifyReceipt`.
     static func meaning(_ status: Int) -> String {
         switch status {
         case 0: "The receipt is valid."

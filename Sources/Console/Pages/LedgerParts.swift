@@ -115,7 +115,7 @@ struct LedgerSums: Sendable {
         var money: [String: Int64] = [:]
         var refunded: [String: Int64] = [:]
 
-        /// Adds a purchase. What a member of a family shares is no sale.
+        /// Adds a purchase. A family-shared purchase is not a sale.
         mutating func add(_ row: ControlAPI.Transaction) {
             guard row.sharedFrom == nil else { return }
             purchases += 1

@@ -68,8 +68,8 @@ enum MerchantParts {
 
     // MARK: One transaction
 
-    /// What the merchant knows about a transaction: its redemptions, ledger entries and webhooks. A merchant that does
-    /// not answer leaves the page as it is, with a warning.
+    /// The merchant's records of a transaction: redemptions, ledger entries and webhooks. A merchant that does not
+    /// answer leaves the page as it is, with a warning.
     static func transaction(
         _ request: PageRequest, id: String, original: String?, bundle: String?
     ) async -> [ConsoleSection] {

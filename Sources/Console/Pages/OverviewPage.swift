@@ -4,7 +4,7 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// What waits for somebody, the sums of a bounded window, and what happened last.
+/// The tasks that wait for somebody, the sums of a bounded window, and the last events.
 enum OverviewPage {
     static let route = PageRoute(
         path: "", area: .overview, needsStore: false,
@@ -98,7 +98,7 @@ enum OverviewPage {
         return ConsoleNumber(name, "\(list.events.count) or more", link: link, tone: tone)
     }
 
-    // MARK: What waits
+    // MARK: Waiting tasks
 
     private static func waiting(
         _ request: PageRequest, _ pending: [ControlAPI.PendingPurchase]
@@ -119,7 +119,7 @@ enum OverviewPage {
             number("Products in review", inReviewOfManaged, link: request.link("managed")),
             number("Ordered faults", faults.count, link: request.link("clock") + "#faults"),
         ]
-        // What an older server does not have is left out.
+        // An older server does not have this route. Leave the number out.
         if let refunds: ControlAPI.Page<ControlAPI.RefundRequest> = try? await request.api.ask(
             ControlRoute.refundRequests(.list(request.environment, state: "waiting", limit: 50)))
         {

@@ -23,7 +23,7 @@ enum PreviewPages {
     /// The names of the filters, which every link between the pages keeps.
     private static let filters = ["storefront", "language", "account"]
 
-    /// What the page shows: the app or one product, as the filters say.
+    /// The query for the page: the app or one product, with the filters.
     private static func query(_ request: PageRequest, _ bundle: String, product: String? = nil) -> PreviewQuery {
         PreviewQuery(
             bundle: bundle, product: product, storefront: request.filter("storefront"),

@@ -277,7 +277,7 @@ enum ServerNotificationPages {
         return section
     }
 
-    /// What Apple's `sendAttemptResult` means, in the words of `Documentation/Notifications.md`.
+    /// The meaning of Apple's `sendAttemptResult`, in the words of `Documentation/Notifications.md`.
     private static func meaning(_ result: String) -> String {
         switch result {
         case "SUCCESS": "The server answered with a status from 200 to 206."

@@ -67,7 +67,7 @@ extension SubscriptionPages {
 
     // MARK: Events
 
-    /// What the operator can let happen to subscriptions, as options of a form.
+    /// The events that the operator can cause, as options of a form.
     private static func events(_ request: PageRequest) -> [ConsoleOption] {
         let sandbox = [
             ConsoleOption("renew", "Renew now"), ConsoleOption("fail", "Let the renewal fail now"),
@@ -83,7 +83,7 @@ extension SubscriptionPages {
     static func events(
         _ request: PageRequest, _ states: [ControlAPI.Subscription], _ account: ControlAPI.Account
     ) -> ConsoleSection? {
-        // What the family shares follows its purchaser.
+        // A family-shared subscription follows the purchaser's.
         let states = states.filter { $0.sharedBy == nil }
         guard !states.isEmpty else { return nil }
         var section = ConsoleSection("events", "Let something happen")

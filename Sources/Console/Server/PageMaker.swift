@@ -81,7 +81,7 @@ struct ProblemPages: RouterMiddleware {
         }
     }
 
-    /// What people may read about an error. Only the log gets the detail of an unknown one.
+    /// The description of an error for people. Only the log gets the details of an unknown error.
     static func problem(_ error: any Error, _ context: ConsoleRequestContext) -> HTTPProblem {
         switch error {
         case let error as HTTPProblem: return error
