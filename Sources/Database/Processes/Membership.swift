@@ -55,7 +55,7 @@ public final class Membership: Fence {
     ///   - location: A PostgreSQL server and the schema `PREFIX_apps`, which need not exist. The members tell each
     ///     other of themselves in the schema `PREFIX_processes`.
     ///   - name: The name of this process for the others' messages.
-    ///   - facts: What the others are told of this process; the node number is filled in.
+    ///   - facts: The facts about this process for the others; the node number is filled in.
     ///   - node: The node number; nil for one that no process has, preferably the one that was free for longest.
     /// - Throws: ``DatabaseError``: `inUse` when a process has the schemas for itself or the node number, or when 64
     ///   processes run; `clockDiffers`; `isStandby`; `olderSchema`, `newerSchema` and `settingsDiffer` when processes
@@ -174,13 +174,13 @@ public final class Membership: Fence {
     /// The other processes that have shown in the last five seconds that they live, as of the last beat.
     public var others: [ProcessFacts] { core.others }
 
-    /// What the others are told of this process.
+    /// The facts about this process for the others.
     public var facts: ProcessFacts { core.facts }
 
-    /// Changes what the others are told of this process, with the next beat. The node number stays.
+    /// Changes the facts about this process for the others, with the next beat. The node number stays.
     public func tell(_ facts: ProcessFacts) { core.tell(facts) }
 
-    /// What readiness and metrics show.
+    /// The state for readiness and metrics.
     public var state: MembershipState { core.membershipState }
 }
 

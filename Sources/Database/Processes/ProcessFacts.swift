@@ -1,4 +1,4 @@
-/// What a process tells the other processes on the same database about itself.
+/// The facts about a process for the other processes on the same database.
 public struct ProcessFacts: Codable, Sendable, Equatable {
     /// Its node number. ``Membership`` sets it.
     public var node: Int
