@@ -6,7 +6,8 @@ package struct FlatJSONScanner {
     package struct Failure: Error, Equatable {
         /// The byte where the error is.
         package var offset: Int
-        /// What is wrong, as the end of a sentence whose subject is the member, or a clause of its own without one.
+        /// The problem, as the end of a sentence whose subject is the member, or as a clause of its own without a
+        /// member.
         package var reason: String
         /// The member that is wrong, after the names of the objects around it: `agreedPrice.currency`. Nil when the
         /// bytes are not valid JSON.

@@ -102,7 +102,7 @@ public struct WireError: Error, Codable, Sendable, Equatable {
 
     /// The code of the reason.
     public var code: Code
-    /// What was wrong, where, and what to do, in English.
+    /// The problem, where it occurred, and how to fix it, in English.
     public var message: String
     /// The identifier that finds the request in the store's log.
     public var requestID: String?

@@ -66,7 +66,7 @@ struct AuthorityCommand: AsyncParsableCommand {
                 """)
         @OptionGroup var output: OutputOptions
 
-        /// What `--json` prints.
+        /// The output of `--json`.
         struct Report: Encodable {
             var storeKey: String
         }
@@ -101,7 +101,7 @@ struct AuthorityCommand: AsyncParsableCommand {
         var schemaPrefix: String?
         @OptionGroup var output: OutputOptions
 
-        /// What `--json` prints.
+        /// The output of `--json`.
         struct Report: Encodable {
             var secrets: Int
         }

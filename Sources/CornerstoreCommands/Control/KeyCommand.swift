@@ -58,7 +58,7 @@ struct KeyCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        /// What `--json` prints.
+        /// The output of `--json`.
         struct Report: Encodable {
             var keyFile: String
             var keyId: String
