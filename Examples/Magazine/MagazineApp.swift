@@ -82,7 +82,7 @@ public final class MagazineApp {
                 return await !store.isBusy
             }, onEvent: handle, onLine: handle)
         await store.close()
-        // What happened last is known when the app is idle.
+        // The last event is known when the app is idle.
         if code == nil, !hasFailed, options.action != .list { showStatus() }
         return code ?? (hasFailed ? 1 : 0)
     }
