@@ -74,7 +74,7 @@ struct NotificationCommand: AsyncParsableCommand {
                     .list(
                         options.environment.environment, bundle: part.app, type: type, state: state?.rawValue,
                         before: part.before, limit: part.limit)))
-            page.sayHowToLookFurther(after: part.limit, with: "--before")
+            page.suggestNextPage(after: part.limit, with: "--before")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 guard !page.rows.isEmpty else {
                     return "No notifications in \(options.environment.environment.name)."

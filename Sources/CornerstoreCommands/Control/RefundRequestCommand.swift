@@ -76,7 +76,7 @@ struct RefundRequestCommand: AsyncParsableCommand {
                     .list(
                         options.environment.environment, bundle: part.app, state: state?.rawValue,
                         before: part.before, limit: part.limit)))
-            page.sayHowToLookFurther(after: part.limit, with: "--before")
+            page.suggestNextPage(after: part.limit, with: "--before")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 guard !page.rows.isEmpty else {
                     return "No requests for refunds in \(options.environment.environment.name)."

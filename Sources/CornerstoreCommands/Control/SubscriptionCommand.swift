@@ -49,7 +49,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
                 .subscribers(
                     environment.environment, SubscriberFilter(bundle: app, group: group, product: product),
                     before: before, limit: limit))
-            page.sayHowToLookFurther(after: limit, with: "--before")
+            page.suggestNextPage(after: limit, with: "--before")
             try Console.current.report(page.rows, json: output.json) { style in
                 guard !page.rows.isEmpty else { return "Nobody subscribes in \(environment.environment.name) now." }
                 return Table(
@@ -89,7 +89,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.SubscriptionPeriod> = try await control.client().send(
                 .subscriptionPeriods(environment.environment, email: account, before: before, limit: limit))
-            page.sayHowToLookFurther(after: limit, with: "--before")
+            page.suggestNextPage(after: limit, with: "--before")
             try Console.current.report(page.rows, json: output.json) { style in
                 guard !page.rows.isEmpty else { return "The account has had no subscription." }
                 return Table(

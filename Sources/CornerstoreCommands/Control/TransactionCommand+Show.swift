@@ -7,7 +7,7 @@ extension ControlAPI.Attempt.State: ExpressibleByArgument {}
 
 extension ControlAPI.Page {
     /// Says how the list continues when a filter left it shorter than it could be.
-    func sayHowToLookFurther(after limit: Int, with option: String) {
+    func suggestNextPage(after limit: Int, with option: String) {
         guard let next, rows.count < limit else { return }
         Console.current.remark("There may be more. Look further with \(option) \(next).")
     }

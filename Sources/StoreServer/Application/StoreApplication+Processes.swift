@@ -112,7 +112,7 @@ extension StoreApplication {
 
     /// Takes over what other processes have changed. Nil stands for everything.
     var listener: @Sendable ([Announcement]?) async throws -> Void {
-        let news = StoreNews(
+        let news = ChangeApplier(
             sandbox: sandbox, production: production, apps: apps, keys: apiKeys, partners: partners, managed: managed,
             reviews: reviews, content: desk.library,
             authority: { [currentAuthority] in try await currentAuthority.reload() }, changes: changes)

@@ -3,7 +3,7 @@ import Database
 import StoreWire
 
 /// Lets what a process keeps in memory follow the changes that other processes of the store announce.
-public struct StoreNews: Sendable {
+public struct ChangeApplier: Sendable {
     private let sandbox: Store
     private let production: Store
     private let apps: AppRegistry
