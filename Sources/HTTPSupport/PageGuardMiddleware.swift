@@ -66,6 +66,7 @@ public struct PageFieldsMiddleware<Context: RequestContext>: RouterMiddleware {
     }
 
     /// Passes the request on, and adds the fields that its answer does not have.
+    /// - Throws: the error of `next`.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

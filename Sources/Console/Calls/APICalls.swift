@@ -19,11 +19,13 @@ public protocol APICalls: Sendable {
     ///   - type: the body's media type.
     ///   - token: the bearer token; nil for none.
     ///   - caller: the request to the console that asks.
+    /// - Throws: an error when the API gave no answer.
     func send(
         _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer
 
     /// Sends a `GET` whose answer is a stream.
+    /// - Throws: an error when the API gave no answer.
     func stream(_ path: String, for caller: APICaller) async throws -> Response
 }
 
@@ -51,6 +53,7 @@ public struct APIAnswer: Sendable {
 
 extension InProcessResponder: APICalls {
     /// Answers a request with the router's routes.
+    /// - Throws: the error of a handler, or ``InProcessResponder/Oversize``.
     public func send(
         _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer {
@@ -61,6 +64,7 @@ extension InProcessResponder: APICalls {
     }
 
     /// Answers a request with the router's routes.
+    /// - Throws: the error of a handler.
     public func stream(_ path: String, for caller: APICaller) async throws -> Response {
         try await response(path, headers: ConsoleAPI.fields, on: caller.channel, logger: caller.logger)
     }
