@@ -53,7 +53,7 @@ extension ScreenPage {
                 line.isOfApp ? line.text : "", at: isoText(line.time), text: clockText(line.time),
                 note: line.isOfApp ? nil : line.text)
         }
-        if lines.isEmpty { section.text = "Nothing yet. What StoreKit tells the app appears here." }
+        if lines.isEmpty { section.text = "No events yet. StoreKit's messages to the app appear here." }
         return section
     }
 

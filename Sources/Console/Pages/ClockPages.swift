@@ -176,7 +176,7 @@ enum ClockPages {
                 ConsoleColumn("Operation"), ConsoleColumn("Fails with"), ConsoleColumn("Left", isNumber: true),
                 ConsoleColumn("Met", isNumber: true), ConsoleColumn("Do"),
             ],
-            nothing: "Nothing fails. The next purchase does after:",
+            nothing: "No faults. Let the next purchase fail:",
             command: "cornerstore fault order purchases 503\(request.flag)")
         for fault in faults {
             table.add([
@@ -255,7 +255,7 @@ enum ClockPages {
                 ConsoleColumn("When"), ConsoleColumn("Operation"), ConsoleColumn("Failed with"),
                 ConsoleColumn("Customer"),
             ],
-            nothing: "Requests that met an ordered fault stand here. Order one, and buy:",
+            nothing: "No request has met a fault. Order a fault, and buy:",
             command: "cornerstore fault order purchases 503\(request.flag)")
         for hit in hits.prefix(20) {
             table.add([
@@ -319,7 +319,7 @@ enum ClockPages {
         var table = ConsoleTable(
             "Payments that are declined",
             [ConsoleColumn("Rule"), ConsoleColumn("Declines"), ConsoleColumn("Left"), ConsoleColumn("Do")],
-            nothing: "No rule declines payments. The next payment is declined after:",
+            nothing: "No rules. Let the next payment be declined:",
             command: "cornerstore payment-rule add once --count 1\(request.flag)")
         for rule in rules.prefix(50) {
             let parts = [

@@ -145,7 +145,7 @@ enum ContentPages {
                 ConsoleColumn("Product"), ConsoleColumn("State"), ConsoleColumn("Production"), ConsoleColumn("Sandbox"),
                 ConsoleColumn("Review"), ConsoleColumn("Hosting"),
             ],
-            nothing: "Products whose files the store hosts stand here. Turn hosting on:",
+            nothing: "The store hosts no content yet. Turn hosting on:",
             command:
                 "cornerstore content host \((request.apps.lazy.flatMap(\.productIds).first ?? "PRODUCT").shellWord)")
         for product in products.prefix(50) {
@@ -185,7 +185,7 @@ enum ContentPages {
                 ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Since"),
                 ConsoleColumn("Size", isNumber: true), ConsoleColumn("Do"),
             ],
-            nothing: "Upload a package first:", command: "cornerstore content upload \(id.shellWord).pkg")
+            nothing: "No versions yet. Upload a package:", command: "cornerstore content upload \(id.shellWord).pkg")
         for version in product.versions.prefix(50) {
             table.add([
                 ConsoleCell(version.version), state(version.state),
@@ -244,7 +244,7 @@ enum ContentPages {
         var table = ConsoleTable(
             "Changes of the versions' states, the last first",
             [ConsoleColumn("When"), ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Reason")],
-            nothing: "Uploads, submissions and decisions stand here. The first one:",
+            nothing: "No events yet. Upload a package:",
             command: "cornerstore content upload \(product.productId.shellWord).pkg")
         let moments = product.versions.flatMap { version in version.history.reversed().map { (version.version, $0) } }
             .sorted { $0.1.date > $1.1.date }
@@ -263,7 +263,8 @@ enum ContentPages {
         var table = ConsoleTable(
             "Uploads in progress, and those refused in the last 7 days",
             [ConsoleColumn("Begun"), ConsoleColumn("State"), ConsoleColumn("Arrived"), ConsoleColumn("Findings")],
-            nothing: "No upload is under way.", command: "cornerstore content upload \(product.productId.shellWord).pkg"
+            nothing: "No upload is in progress.",
+            command: "cornerstore content upload \(product.productId.shellWord).pkg"
         )
         for upload in product.uploads.prefix(20) {
             let findings = (upload.findings ?? []).map {
@@ -338,7 +339,7 @@ enum ContentPages {
                 ConsoleColumn("Review"), ConsoleColumn("Item"), ConsoleColumn("Stars", isNumber: true),
                 ConsoleColumn("Text"), ConsoleColumn("Changed"), ConsoleColumn("State"),
             ],
-            nothing: "Reviews of the storefront's items stand here once customers write them.")
+            nothing: "No reviews.")
         for review in found.prefix(50) {
             var state = ConsoleCell(
                 review.hiddenReason.map { "Hidden: \($0)" } ?? (review.answer == nil ? "Shown" : "Answered"))

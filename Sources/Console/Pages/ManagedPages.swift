@@ -113,7 +113,7 @@ enum ManagedPages {
                 ConsoleColumn("App"), ConsoleColumn("Products", isNumber: true), ConsoleColumn("In-app purchase"),
                 ConsoleColumn("Review"), ConsoleColumn("Missing"),
             ],
-            nothing: "Apps without a catalog file stand here. The first one:",
+            nothing: "No managed apps yet. Register the first one:",
             command: "cornerstore app register com.example.app")
         for app in apps.prefix(50) {
             table.add([
@@ -162,7 +162,7 @@ enum ManagedPages {
             isLive: true)
         var table = ConsoleTable(
             "Checklist", [ConsoleColumn("Item"), ConsoleColumn("State"), ConsoleColumn("By"), ConsoleColumn("Do")],
-            nothing: "Nothing is on the list.")
+            nothing: "The list is empty.")
         for item in list.items {
             func button(_ label: String, _ name: String, _ value: String) -> ConsoleButton {
                 ConsoleButton(
@@ -262,7 +262,7 @@ enum ManagedPages {
                 ConsoleColumn("Product"), ConsoleColumn("Name"), ConsoleColumn("Kind"),
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("State"), ConsoleColumn("On sale in"),
             ],
-            nothing: "Create the first product below, or:",
+            nothing: "No products yet. Create one below, or run:",
             command: "cornerstore product create consumable \(app.bundleId.shellWord).coins --price 0.99")
         let from = request.offset("from")
         let path = "managed/\(app.bundleId.percentEncoded)"
@@ -497,7 +497,7 @@ enum ManagedPages {
         var table = ConsoleTable(
             "Changes, newest first",
             [ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("By"), ConsoleColumn("Before → after")],
-            nothing: "Changes stand here.")
+            nothing: "No changes yet.")
         for change in changes {
             table.add([
                 request.moments.cell(change.date),

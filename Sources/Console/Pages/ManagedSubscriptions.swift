@@ -24,7 +24,7 @@ enum ManagedSubscriptions {
                 ConsoleColumn("Group"), ConsoleColumn("Name"), ConsoleColumn("Name for customers"),
                 ConsoleColumn("Products", isNumber: true), ConsoleColumn("Do"),
             ],
-            nothing: "Subscription groups stand here. The first one:",
+            nothing: "No subscription groups yet. Create the first one:",
             command: "cornerstore app group 21000001 --name Club --app \(app.bundleId.shellWord)")
         for group in app.groups.prefix(50) {
             let texts = ControlAPI.DocumentTexts(group.localizations).all.map { "\($0.locale): \($0.displayName)" }
@@ -169,7 +169,7 @@ enum ManagedSubscriptions {
                 ConsoleColumn("Offer"), ConsoleColumn("Payment"), ConsoleColumn("Period"),
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("Do"),
             ],
-            nothing: "The subscription has no offers. The first one:",
+            nothing: "The subscription has no offers. Create the first one:",
             command:
                 "cornerstore product offer \(product.productId.shellWord) --introductory --payment free --period P1W")
         for kind in Offers.Kind.allCases {

@@ -69,7 +69,7 @@ enum NotificationPages {
         var table = ConsoleTable(
             "Open sheets",
             [ConsoleColumn("Sheet"), ConsoleColumn("Kind"), ConsoleColumn("Customer"), ConsoleColumn("Waits since")],
-            nothing: "Questions that apps ask on a web page stand here. Start an app that asks there:",
+            nothing: "No open payment sheets. Start an app that shows its payment sheet on a web page:",
             command: "CORNERSTORE_SHEET=web monkey-credits")
         for sheet in sheets.prefix(50) {
             table.add([
@@ -96,7 +96,7 @@ enum NotificationPages {
                 ConsoleColumn("When"), ConsoleColumn("Request"), ConsoleColumn("Store"), ConsoleColumn("Status"),
                 ConsoleColumn("Reason"),
             ],
-            nothing: "verifyReceipt requests and refused requests will stand here. The first one:",
+            nothing: "No requests yet. Send the first one:",
             command: PageRequest.curl(
                 .post, request.api.backends.addresses.base(request.environment.name) + StoreRoute.verifyReceipt.path,
                 #"{"receipt-data":""}"#))

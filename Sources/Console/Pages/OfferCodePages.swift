@@ -33,7 +33,7 @@ enum OfferCodePages {
             [
                 ConsoleColumn("Code"), ConsoleColumn("Offer"), ConsoleColumn("Redeemed"), ConsoleColumn("Made"),
                 ConsoleColumn("Expires"), ConsoleColumn("Do"),
-            ], nothing: "Offer codes stand here. The first ones:",
+            ], nothing: "No offer codes yet. Create the first ones:",
             command: "cornerstore offer-code create-batch \(offers.first?.product.shellWord ?? "SUBSCRIPTION") --offer "
                 + "\(offers.first?.name.shellWord ?? "OFFER") --count 10\(request.flag)")
         for batch in found.prefix(mostRows) {

@@ -76,7 +76,7 @@ enum OverviewPage {
         ]
         if !dead.events.isEmpty {
             section.table = WebhookParts.table(
-                dead.events, request, caption: "Dead webhooks, newest first", nothing: "No webhook is dead.")
+                dead.events, request, caption: "Dead webhooks, newest first", nothing: "No dead webhooks.")
         }
         page.sections = [section, try await MerchantPages.redemptions(request)]
         page.commands = [
@@ -154,7 +154,7 @@ enum OverviewPage {
         var section = ConsoleSection("screens", "Apps on a page", isLive: true)
         var table = ConsoleTable(
             "The screens of devices that run now", [ConsoleColumn("App"), ConsoleColumn("Device")],
-            nothing: "An app's page, on which a person buys, stands here while the app runs:",
+            nothing: "No app runs on a page. Start one:",
             command: "cornerstore device web --app \(request.app ?? request.apps.first?.bundleId ?? "com.example.app")")
         for screen in shown {
             table.add([
@@ -171,7 +171,7 @@ enum OverviewPage {
             [
                 ConsoleColumn("Product"), ConsoleColumn("Customer"), ConsoleColumn("Asked"), ConsoleColumn("Waits for"),
                 ConsoleColumn("Decide"),
-            ], nothing: "No purchase waits.")
+            ], nothing: "No waiting purchases.")
         for purchase in pending.prefix(50) {
             let path = "pending/\(purchase.key.uuidString)/"
             let about = "\(purchase.productId) of \(purchase.email ?? LedgerParts.short(purchase.accountId))"
@@ -304,7 +304,7 @@ enum OverviewPage {
                 ConsoleColumn("When"), ConsoleColumn("What"), ConsoleColumn("Product"), ConsoleColumn("Customer"),
                 ConsoleColumn("Amount", isNumber: true),
             ],
-            nothing: "Purchases, refunds and failed attempts will stand here, newest first. The first one:",
+            nothing: "No purchases, refunds or failed attempts yet. Make the first purchase:",
             command: request.buyCommand())
         for event in events.prefix(20) { table.add(event.cells) }
         section.table = table

@@ -81,7 +81,7 @@ enum PreviewPages {
             var page = ConsolePage("Preview")
             var section = ConsoleSection("products", "Products")
             section.table = ConsoleTable(
-                "Products", [], nothing: "Products stand here as devices get them, once the store has an app:",
+                "Products", [], nothing: "No products yet. Register an app:",
                 command: "cornerstore app register com.example.app")
             page.sections = [section]
             return page
@@ -143,7 +143,7 @@ enum PreviewPages {
                 ConsoleColumn("localizedTitle"), ConsoleColumn("localizedDescription"),
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("Kind"), ConsoleColumn("Customer"),
             ],
-            nothing: "The store sells none of these products here.")
+            nothing: "This storefront sells none of these products.")
         for product in preview.products.prefix(50) {
             table.add([
                 ConsoleCell(

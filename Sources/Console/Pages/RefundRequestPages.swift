@@ -51,7 +51,7 @@ enum RefundRequestPages {
                 ConsoleColumn("Request"), ConsoleColumn("Customer"), ConsoleColumn("Product"),
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("Reason"), ConsoleColumn("Asked"),
                 ConsoleColumn("App's server"), ConsoleColumn("State"),
-            ], nothing: "Requests stand here. A transaction's page makes one in the customer's name, and so does:",
+            ], nothing: "No requests yet. Make one for the customer on a transaction's page, or run:",
             command: "cornerstore refund-request make 2000000000000000\(request.flag)")
         var found = ControlAPI.Page<ControlAPI.RefundRequest>(rows: [], next: nil)
         do {

@@ -63,7 +63,7 @@ enum ServerNotificationPages {
                 ConsoleColumn("App"), ConsoleColumn("URL"), ConsoleColumn("Version"),
                 ConsoleColumn("Redirects also to"), ConsoleColumn("Do"),
             ],
-            nothing: "URLs stand here. Set the first one below, or:",
+            nothing: "No URLs yet. Set one below, or run:",
             command: "cornerstore notification url set https://example.com/apple --app "
                 + "\(firstApp(request).shellWord)\(request.flag)")
         for receiver in found.prefix(50) {
@@ -118,7 +118,7 @@ enum ServerNotificationPages {
             [
                 ConsoleColumn("Type"), ConsoleColumn("When"), ConsoleColumn("App"), ConsoleColumn("Transaction"),
                 ConsoleColumn("State"), ConsoleColumn("Last result"), ConsoleColumn("Do"),
-            ], nothing: "Notifications stand here once an app has a URL and something happens to a purchase.")
+            ], nothing: "No notifications yet. The store sends them to an app's URL when a purchase changes.")
         var found = ControlAPI.Page<ControlAPI.Notification>(rows: [], next: nil)
         do {
             found = try await request.api.ask(

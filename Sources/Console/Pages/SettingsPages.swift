@@ -158,7 +158,8 @@ enum SettingsPages {
                 ConsoleColumn("App"), ConsoleColumn("Bundle id"), ConsoleColumn("Number"),
                 ConsoleColumn("Products", isNumber: true), ConsoleColumn("State"),
             ],
-            nothing: "Apps stand here. Start the store with a .storekit file, or let it keep the products of an app:",
+            nothing:
+                "No apps yet. Start the store with a .storekit file, or register an app whose products the store manages:",
             command: "cornerstore app register com.example.app")
         for app in request.apps.prefix(50) {
             table.add([
@@ -182,7 +183,8 @@ enum SettingsPages {
                 ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("Of"), ConsoleColumn("By"),
                 ConsoleColumn("Before → after"),
             ],
-            nothing: "Changes that people make in the console, with commands or programs stand here. The first one:",
+            nothing:
+                "No changes yet. The list shows changes made in the console, with commands and by programs. Make the first one:",
             command: "cornerstore clock freeze\(request.flag)")
         for entry in entries.prefix(50) {
             let (words, route) = words(entry)

@@ -15,7 +15,7 @@ extension SubscriptionPages {
                 ConsoleColumn("App"), ConsoleColumn("Days", isNumber: true), ConsoleColumn("Where"),
                 ConsoleColumn("After"),
             ],
-            nothing: "Apps stand here.")
+            nothing: "No apps yet.")
         for app in apps.prefix(50) {
             let grace = app.gracePeriod
             let places = [

@@ -285,7 +285,7 @@ enum TransactionPages {
                 ConsoleColumn("Transaction"), ConsoleColumn("Device"), ConsoleColumn("Restored"),
                 ConsoleColumn("Finished"),
             ],
-            nothing: "Devices that restore this purchase stand here" + (detail.transaction.item == nil ? ":" : "."),
+            nothing: "No device has restored this purchase." + (detail.transaction.item == nil ? " Restore it:" : ""),
             command: detail.transaction.item == nil
                 ? "cornerstore restore --device second-device"
                     + (detail.email.map { " --account \($0.shellWord)" } ?? "") + request.flag : nil)

@@ -20,7 +20,7 @@ enum WebhookParts {
                         + WebhookState.allCases.map { ConsoleOption($0.rawValue, $0.rawValue, isChosen: $0 == state) })
             ], button: "Filter", isLine: true)
         let nothing =
-            "Webhooks stand here once the merchant has an address to send them to, and something to tell. A test event:"
+            "No webhooks. The merchant sends them to the address in its settings. Send a test event:"
         var table = table([], request, caption: "Webhooks, newest first", nothing: nothing)
         do {
             let list: WebhookEventList = try await request.api.ask(
@@ -101,7 +101,7 @@ enum WebhookParts {
             [
                 ConsoleColumn("When"), ConsoleColumn("Status"), ConsoleColumn("Duration", isNumber: true),
                 ConsoleColumn("Answer"),
-            ], nothing: "Nobody was asked yet.")
+            ], nothing: "No attempts yet.")
         for attempt in found.attempts.prefix(50) {
             let isGood = attempt.status.map { (200..<300).contains($0) } == true
             table.add([
