@@ -47,7 +47,7 @@ extension ScreenPage {
     }
 
     private static func events(_ lines: [DeviceScreen.Line]) -> ConsoleSection {
-        var section = ConsoleSection("happened", "What just happened", isLive: true)
+        var section = ConsoleSection("happened", "Last events", isLive: true)
         section.events = lines.reversed().map { line in
             ConsoleEvent(
                 line.isOfApp ? line.text : "", at: isoText(line.time), text: clockText(line.time),

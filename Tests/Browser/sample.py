@@ -226,7 +226,7 @@ def said(page):
 
 
 def lines(page):
-    """What just happened."""
+    """The last events."""
     return page.locator("#happened .timeline")
 
 

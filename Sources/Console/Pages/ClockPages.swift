@@ -248,7 +248,7 @@ enum ClockPages {
     }
 
     private static func met(_ request: PageRequest, _ hits: [ControlAPI.FaultHit]) -> ConsoleSection {
-        var section = ConsoleSection("met", "Who met a fault", isLive: true)
+        var section = ConsoleSection("met", "Requests that met a fault", isLive: true)
         var table = ConsoleTable(
             "The last requests that met a fault",
             [
@@ -273,7 +273,7 @@ enum ClockPages {
 
     private static func recipes(_ request: PageRequest) -> ConsoleSection {
         var section = ConsoleSection(
-            "recipes", "Recipes", text: "What apps should survive, in one click.")
+            "recipes", "Recipes", text: "Problems that apps should survive, in one click.")
         func recipe(_ name: String, _ label: String, _ text: String) -> ConsoleForm {
             ConsoleForm(
                 label, action: request.action("recipes"), hidden: [ConsoleHidden("recipe", name)], button: "Order",

@@ -275,7 +275,7 @@ enum CustomerPages {
             "changes", "Changes of settings", text: "By the machine's clock. Kept for seven days.", isLive: true)
         let entries: [ControlAPI.AuditEntry] = try await request.api.ask(.audit(subject: account.email, limit: 20))
         var table = ConsoleTable(
-            "What operators changed, the last first",
+            "Changes by operators, the last first",
             [ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("By"), ConsoleColumn("Before → after")],
             nothing: "No changes yet. Change a setting:",
             command: "cornerstore account change \(account.email.shellWord) --asks-to-buy on\(request.flag)")
@@ -358,9 +358,9 @@ enum CustomerPages {
     ) async throws -> ConsoleSection {
         var section = ConsoleSection("offers", "Promotions, price increases and codes", isLive: true)
         var table = ConsoleTable(
-            "What was offered to the customer",
+            "Offers to the customer",
             [
-                ConsoleColumn("What"), ConsoleColumn("Product"), ConsoleColumn("When"), ConsoleColumn("State"),
+                ConsoleColumn("Offer"), ConsoleColumn("Product"), ConsoleColumn("When"), ConsoleColumn("State"),
                 ConsoleColumn("Do"),
             ],
             nothing: "No promoted purchases, price increases or redeemed codes. Promote a purchase:",

@@ -185,7 +185,7 @@ enum InspectorPage {
             var data: String
             private enum CodingKeys: String, CodingKey { case data = "receipt-data" }
         }
-        var section = ConsoleSection("verify", "What verifyReceipt says")
+        var section = ConsoleSection("verify", "Answer of verifyReceipt")
         do {
             let answer: VerifyAnswer = try await request.api.device(
                 request.environment, .verifyReceipt, Body(data: Base64.encoded(input.bytes)))

@@ -198,7 +198,7 @@ enum MerchantPages {
         let from = request.offset("from")
         var section = ConsoleSection("products", "Products", isLive: true)
         var table = ConsoleTable(
-            "What the merchant gives",
+            "The merchant's products",
             [
                 ConsoleColumn("Product"), ConsoleColumn("Kind"), ConsoleColumn("Gives"), ConsoleColumn("State"),
                 ConsoleColumn("Do"),
@@ -303,7 +303,7 @@ enum MerchantPages {
     private static func rights(_ request: PageRequest, _ report: UserReport) -> ConsoleSection {
         var section = ConsoleSection("rights", "Rights", isLive: true)
         var table = ConsoleTable(
-            "What the user may use",
+            "The user's rights",
             [ConsoleColumn("Right"), ConsoleColumn("Product"), ConsoleColumn("State"), ConsoleColumn("Ends")],
             nothing: "The user has no rights.")
         for right in report.entitlements.prefix(50) {
@@ -322,7 +322,7 @@ enum MerchantPages {
     private static func flags(_ request: PageRequest, _ report: UserReport) -> ConsoleSection {
         var section = ConsoleSection("flags", "Flags", isLive: true)
         var table = ConsoleTable(
-            "What looked wrong", [ConsoleColumn("Flag"), ConsoleColumn("Detail"), ConsoleColumn("When")],
+            "The user's flags", [ConsoleColumn("Flag"), ConsoleColumn("Detail"), ConsoleColumn("When")],
             nothing: "No flags.")
         for flag in report.flags.prefix(50) {
             table.add([

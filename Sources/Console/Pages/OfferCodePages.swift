@@ -111,6 +111,6 @@ enum OfferCodePages {
     @Sendable private static func deactivate(_ action: ActionRequest) async throws -> ActionOutcome {
         let id = try action.required("id", "Codes")
         try await action.api.perform(.deactivateOfferCodes(action.environment, id: id))
-        return .done("subscriptions", message: "Deactivated. What was redeemed stays.")
+        return .done("subscriptions", message: "Deactivated. Earlier redemptions stay valid.")
     }
 }

@@ -50,7 +50,7 @@ enum OverviewPage {
         page.sections.append(await sums(request, known))
         page.sections.append(try await events(request, newest.rows, known))
         page.commands = [
-            ConsoleCode("What waits", "cornerstore purchase pending\(request.flag)"),
+            ConsoleCode("Waiting purchases", "cornerstore purchase pending\(request.flag)"),
             ConsoleCode("The last purchases", "cornerstore transaction list --limit 20\(request.flag)"),
             ConsoleCode("The last failed attempts", "cornerstore attempt list --limit 20\(request.flag)"),
             ConsoleCode("The same from the control port", request.curl(.transactions(store, limit: 20))),
@@ -80,7 +80,7 @@ enum OverviewPage {
         }
         page.sections = [section, try await MerchantPages.redemptions(request)]
         page.commands = [
-            ConsoleCode("What waits", "cornerstore merchant webhooks dead"),
+            ConsoleCode("Dead webhooks", "cornerstore merchant webhooks dead"),
             ConsoleCode("Redeemed purchases", "cornerstore merchant redemptions"),
             ConsoleCode(
                 "Admin API",
@@ -301,7 +301,7 @@ enum OverviewPage {
         var table = ConsoleTable(
             "The last 20 purchases, refunds and failed attempts",
             [
-                ConsoleColumn("When"), ConsoleColumn("What"), ConsoleColumn("Product"), ConsoleColumn("Customer"),
+                ConsoleColumn("When"), ConsoleColumn("Event"), ConsoleColumn("Product"), ConsoleColumn("Customer"),
                 ConsoleColumn("Amount", isNumber: true),
             ],
             nothing: "No purchases, refunds or failed attempts yet. Make the first purchase:",

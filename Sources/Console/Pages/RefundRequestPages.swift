@@ -184,7 +184,7 @@ enum RefundRequestPages {
     }
 
     private static func answer(_ found: ControlAPI.RefundRequest) -> ConsoleSection {
-        var section = ConsoleSection("answer", "What the app's server said", isLive: true)
+        var section = ConsoleSection("answer", "Answer of the app's server", isLive: true)
         section.facts = ConsumptionWords.facts(found)
         section.text =
             found.consumptionVersion.map { "The answer to CONSUMPTION_REQUEST, version \($0)." }

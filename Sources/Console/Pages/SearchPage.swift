@@ -13,7 +13,7 @@ enum SearchPage {
         page.frame.term = text
         var section = ConsoleSection("found", "Found")
         var table = ConsoleTable(
-            "What matches", [ConsoleColumn("What"), ConsoleColumn("Kind"), ConsoleColumn("App")],
+            "Matches", [ConsoleColumn("Match"), ConsoleColumn("Kind"), ConsoleColumn("App")],
             nothing: text.isEmpty
                 ? "Enter an id, or the beginning of an address or a name."
                 : "No id equals this text, and no address or name begins with it.")

@@ -54,7 +54,7 @@ enum ServerNotificationPages {
             ControlRoute.notifications(.receivers(request.environment)))
         let found = all.filter { request.app == nil || $0.bundleId == request.app }
         var section = ConsoleSection(
-            "urls", "Where they are sent",
+            "urls", "URLs",
             text: "An app without a URL of its own has the one of the merchant beside the store, if one runs there.",
             isLive: true)
         var table = ConsoleTable(
@@ -110,7 +110,7 @@ enum ServerNotificationPages {
         let (type, state) = (request.filter("type"), request.filter("state"))
         let before = request.filter("before")
         var section = ConsoleSection(
-            "list", "What was sent",
+            "list", "Sent notifications",
             text: "Production sends a failed notification again for days; the sandbox does not.", isLive: before == nil)
         section.filter = filterForm(request, type: type, state: state)
         var table = ConsoleTable(

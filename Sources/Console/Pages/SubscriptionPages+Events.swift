@@ -10,9 +10,9 @@ extension SubscriptionPages {
         guard !apps.isEmpty else { return nil }
         var section = ConsoleSection("grace", "Billing grace periods", isLive: true)
         var table = ConsoleTable(
-            "What customers keep while a renewal cannot be charged",
+            "The days that customers keep a subscription while a renewal cannot be charged",
             [
-                ConsoleColumn("App"), ConsoleColumn("Days", isNumber: true), ConsoleColumn("Where"),
+                ConsoleColumn("App"), ConsoleColumn("Days", isNumber: true), ConsoleColumn("Environments"),
                 ConsoleColumn("After"),
             ],
             nothing: "No apps yet.")

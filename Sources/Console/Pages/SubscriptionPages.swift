@@ -115,7 +115,7 @@ enum SubscriptionPages {
             .subscribers(
                 request.environment, SubscriberFilter(bundle: request.app, group: group, product: product),
                 before: before, limit: 50))
-        var section = ConsoleSection("subscribers", "Who subscribes now", isLive: before == nil)
+        var section = ConsoleSection("subscribers", "Current subscribers", isLive: before == nil)
         section.filter = ConsoleForm(
             action: request.action("subscriptions"), method: "get",
             fields: [
@@ -517,7 +517,7 @@ enum SubscriptionPages {
     }
 
     private static func news(_ request: PageRequest, _ states: [ControlAPI.Subscription]) -> ConsoleSection {
-        var section = ConsoleSection("news", "What happened", isLive: true)
+        var section = ConsoleSection("news", "Events", isLive: true)
         var table = ConsoleTable(
             "In the words of App Store Server Notifications, the last 20 of each subscription",
             [ConsoleColumn("When"), ConsoleColumn("Type"), ConsoleColumn("Subtype")],

@@ -206,7 +206,7 @@ enum TransactionPages {
         section.facts = [
             ConsoleFact("State", state, tone: tone),
             ConsoleFact("Customer", customer, link: request.link("customers/\(customer.percentEncoded)")),
-            ConsoleFact("Amount", "\(row.price) \(row.currency)", note: "What was paid, for all of the quantity."),
+            ConsoleFact("Amount", "\(row.price) \(row.currency)", note: "The price paid, for the whole quantity."),
             ConsoleFact(
                 "Product", row.productId,
                 link: row.item == nil

@@ -72,7 +72,7 @@ struct ProblemPages: RouterMiddleware {
             page.frame.homeLink = "/"
             page.problem = problem.message
             page.requestID = context.requestID
-            var section = ConsoleSection("next", "What to do")
+            var section = ConsoleSection("next", "Next steps")
             section.links = [ConsoleLink("Back to the overview", "/")]
             page.sections = [section]
             var response = try pages.response(page, status: problem.status, cookie: context.cookie)

@@ -108,7 +108,7 @@ struct FamilyCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove an account from its family. What was shared with it, and by it, is revoked.")
+            abstract: "Remove an account from its family. Purchases shared with it and by it are revoked.")
         @Argument(help: "The account that leaves, by address or id.")
         var account: String
         @OptionGroup var options: Options

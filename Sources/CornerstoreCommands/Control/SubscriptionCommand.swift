@@ -112,7 +112,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the state of an account's subscriptions, and what happened to them.",
             discussion: """
-                What happened is in the words of App Store Server Notifications.
+                Events have the names of App Store Server Notifications.
 
                   cornerstore subscription state anna@example.com
                 """)

@@ -79,7 +79,7 @@ extension MerchantCommand {
         var sandboxStore: String?
         @Option(
             help:
-                "What to do when another user redeems a purchase: refuse (default), transfer, or family (up to 6 users).",
+                "The rule when another user redeems a purchase: refuse (default), transfer, or family (up to 6 users).",
             completion: .list(MerchantOptions.Conflict.allCases.map(\.rawValue)))
         var conflict: String?
         @Option(
@@ -102,7 +102,7 @@ extension MerchantCommand {
         var evidenceDownloads: Int?
         @Option(
             help:
-                "What to do with the credits of a period that a plan change ends early: take-back (default), prorate or keep.",
+                "The rule for credits of a period that a plan change ends early: take-back (default), prorate or keep.",
             completion: .list(MerchantOptions.Superseded.allCases.map(\.rawValue)))
         var superseded: String?
         @Flag(inversion: .prefixedNo, help: "Grant credits for free trials (default: no, entitlements only).")
