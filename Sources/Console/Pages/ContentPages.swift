@@ -57,7 +57,8 @@ enum ContentPages {
                             bundle: action.page.parameter("bundle"), product: action.page.parameter("product")))
                     if found.contains(where: hasFiles) {
                         throw FormProblem(
-                            "remove", "Without hosting, what was uploaded is removed. Agree to that first.")
+                            "remove", "Turning hosting off deletes the uploaded files. Select the check box to confirm."
+                        )
                     }
                 }
                 try await action.api.perform(
@@ -305,7 +306,7 @@ enum ContentPages {
                 ConsoleForm(
                     "Hosting", action: request.action(path + "hosting"),
                     fields: product.hosted && hasFiles(product)
-                        ? [ConsoleField("remove", "Remove what was uploaded", .tick)] : [],
+                        ? [ConsoleField("remove", "Delete the uploaded files", .tick)] : [],
                     hidden: [ConsoleHidden("hosted", product.hosted ? "no" : "yes")],
                     button: product.hosted ? "Turn hosting off" : "Turn hosting on"))
         }

@@ -361,7 +361,7 @@ enum TransactionPages {
                 section.forms.append(
                     ConsoleForm(
                         "Or refuse", action: request.action(path + "/refund-refusal"), button: "Refuse the refund",
-                        text: "Only the subscription's news tell of it."))
+                        text: "The subscription does not change; the app's server receives REFUND_DECLINED."))
             }
         }
         page.sections = [section]

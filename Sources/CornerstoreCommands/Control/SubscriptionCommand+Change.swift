@@ -201,7 +201,7 @@ extension SubscriptionCommand {
         @OptionGroup var selection: Selection
         @Flag(help: "Refund only the part of the period that is not over.")
         var prorated = false
-        @Flag(help: "Refuse the refund. Only the news tell of it.")
+        @Flag(help: "Refuse the refund. The subscription does not change; the app's server receives REFUND_DECLINED.")
         var decline = false
         @Flag(help: "Take the refund back, and charge its amount again.")
         var reverse = false

@@ -226,7 +226,7 @@ final class MembershipThread {
     private func pause() throws {
         _ = core.waker.isWoken(within: Self.pause)
         core.waker.clear()
-        if core.isStopped { throw DatabaseError(.closed, "the process stopped before it had a place") }
+        if core.isStopped { throw DatabaseError(.closed, "the process stopped before it joined the store") }
     }
 
     // MARK: The connection

@@ -69,7 +69,9 @@ public struct Claims: Sendable {
         let end = ContinuousClock.now + patience
         while try await !take(name, seconds: seconds) {
             guard isCurrent else {
-                throw StoreError(.unavailable, "This process does not hear the other processes of the store.")
+                throw StoreError(
+                    .unavailable,
+                    "This process lost its connection to PostgreSQL and may miss changes. Try again later.")
             }
             guard .now < end else {
                 throw StoreError(.unavailable, "Another process of the store is still at work. Try again later.")

@@ -127,7 +127,7 @@ extension Store {
             kept: subscription?.catalogOffer(at: purchase.amount))
         {
         case .wait:
-            throw StoreError(.internalError, "An approved purchase asked for approval.")
+            throw StoreError(.internalError, "The approved purchase was deferred again.")
         case .refuse(let failure, _):
             return try await settle(idempotencyKey, failure: failure, waiting)
         case .choose(var choice):

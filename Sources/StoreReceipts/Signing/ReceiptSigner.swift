@@ -31,7 +31,7 @@ public struct ReceiptSigner: Sendable {
                     raw, minimumBits: CertificateFields.usualKeySize)
             }
             guard publicKey.derRepresentation == key.publicKey.derRepresentation else {
-                throw ReceiptRejection(.badSignature, "it is another key's")
+                throw ReceiptRejection(.badSignature, "it contains another public key")
             }
         } catch {
             throw ReceiptAuthorityError(.mismatchedKey, "the leaf certificate does not fit the key: \(error.detail)")

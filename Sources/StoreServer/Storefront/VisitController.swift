@@ -194,7 +194,7 @@ struct VisitController: Sendable {
         "unavailable": "The store cannot be reached right now. Try again.",
         "words": "A review needs stars from 1 to 5, and a title and a text or neither.",
         "review_too_long": "The review is too long: a title has at most 100 characters, a text 6,000.",
-        "not_owned": "Only who owns an item can review it.",
+        "not_owned": "Only customers who own the item can review it.",
     ]
 }
 
