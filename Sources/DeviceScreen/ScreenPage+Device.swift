@@ -118,7 +118,7 @@ extension ScreenPage {
         var section = ConsoleSection("device", "This device", isLive: true)
         let restore = ConsoleForm(
             "Restore", action: "/restore", button: "Restore purchases",
-            text: "The store delivers again what this account bought before, on any device. Consumables are not "
+            text: "The store delivers this account's earlier purchases on all devices again. Consumables are not "
                 + "restored.")
         let plan =
             isCrashPlanned

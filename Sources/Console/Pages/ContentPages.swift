@@ -138,7 +138,7 @@ enum ContentPages {
         let products: [ControlAPI.HostedProduct] = try await request.api.ask(.content(bundle: request.app))
         var page = ConsolePage("Content & review")
         page.text =
-            "The store hosts files for these products. The sandbox delivers a version from Ready to Submit on, production what is approved."
+            "The store hosts files for these products. The sandbox delivers a version from Ready to Submit on, production once it is approved."
         var section = ConsoleSection("list", "Products with hosted content", isLive: true)
         var table = ConsoleTable(
             "Hosted content",

@@ -216,7 +216,7 @@ enum InspectorPage {
                     "Status", "\(answer.status)", note: meaning(answer.status), tone: answer.status == 0 ? .good : .bad)
             ]
         } else {
-            section.warning = "The JSON has no “status”, so it is no answer of verifyReceipt."
+            section.warning = "The JSON has no “status”, so it is not an answer of verifyReceipt."
         }
         section.codes = [ConsoleCode("The answer", String(payload.text.prefix(100_000)))]
         return [section]

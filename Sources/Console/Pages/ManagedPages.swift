@@ -105,7 +105,7 @@ enum ManagedPages {
         let checklist: ControlAPI.Checklist = try await request.api.ask(.managed(.checklist))
         var page = ConsolePage("Managed apps")
         page.trail = [ConsoleLink("Products", request.link("products"))]
-        page.text = "The store keeps these apps' products: drafts, states, review and a history of who changed what."
+        page.text = "The store keeps these apps' products: drafts, states, review and a history of changes."
         var section = ConsoleSection("apps", "Apps", isLive: true)
         var table = ConsoleTable(
             "Apps that the store manages",
@@ -141,7 +141,7 @@ enum ManagedPages {
                     ConsoleField(
                         "format", "Format", .choice,
                         options: [ConsoleOption("yaml", "YAML"), ConsoleOption("storekit", ".storekit")]),
-                    ConsoleField("bundle", "Bundle id", hint: "For a .storekit file, which has none."),
+                    ConsoleField("bundle", "Bundle id", hint: "For a .storekit file, which has no bundle id."),
                     ConsoleField("text", "The file's text", .area, isRequired: true),
                 ], button: "Import"),
         ]

@@ -57,7 +57,7 @@ enum ManagedSubscriptions {
                     ConsoleField("locale", "Language", value: app.locale ?? "en_US"),
                     ConsoleField(
                         "display", "Name that customers read in this language",
-                        hint: "Names in other languages stay. Empty changes none."),
+                        hint: "Names in other languages stay. An empty field changes no name."),
                 ], hidden: [revision], button: "Save the group")
         ]
         return section

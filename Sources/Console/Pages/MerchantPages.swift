@@ -18,7 +18,7 @@ enum MerchantPages {
     static let actions = [
         ConsoleAction(
             path: "merchant/products/sale", routes: [.merchant(.adminProducts), .merchant(.putProduct("", ""))],
-            page: "merchant", change: "change what the merchant sells", perform: changeSale),
+            page: "merchant", change: "change the merchant's products", perform: changeSale),
         ConsoleAction(
             path: "merchant/keys/make", routes: [.merchant(.makeAPIKey)], page: "merchant", change: "make an API key",
             perform: makeKey),
@@ -39,7 +39,7 @@ enum MerchantPages {
 
     @Sendable private static func overview(_ request: PageRequest) async throws -> ConsolePage {
         var page = ConsolePage("Merchant")
-        page.text = "The app's own server: it checks receipts, gives what was bought, and keeps books of it."
+        page.text = "The app's own server: it checks receipts, grants purchased products, and keeps the books."
         page.sections = [
             try await find(request), try await redemptions(request), try await products(request),
             try await content(request), try await keys(request), books(request),

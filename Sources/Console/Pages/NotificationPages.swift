@@ -56,7 +56,7 @@ enum NotificationPages {
     private static func store(_ request: PageRequest) -> ConsoleSection {
         var section = ConsoleSection(
             "store", "App Store Server Notifications",
-            text: "The store tells each app's server what happens to purchases, as Apple does.")
+            text: "The store notifies each app's server of changes to purchases, as Apple does.")
         section.links = [
             ConsoleLink("Notifications and their URLs", request.link("server-notifications")),
             ConsoleLink("Failed notifications", request.link("server-notifications", [("state", "failed")])),

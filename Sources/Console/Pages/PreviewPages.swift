@@ -51,7 +51,7 @@ enum PreviewPages {
                 hint: "Best first, such as de,en; empty for the storefront's."),
             ConsoleField(
                 "account", "Customer", .search, value: request.filter("account") ?? "",
-                hint: "Address or id; empty for somebody who is not signed in."),
+                hint: "Address or id; empty for a customer who is not signed in."),
         ]
         if asksProduct {
             fields.append(

@@ -108,14 +108,14 @@ enum RefundRequestPages {
 
     private static let rules = [
         ("ask", "Wait for a person"), ("approve", "Approve"), ("decline", "Decline"),
-        ("preference", "Do what the app's server prefers"),
+        ("preference", "Follow the preference of the app's server"),
     ]
 
     private static func rule(_ request: PageRequest) async throws -> ConsoleSection {
         let current: ControlAPI.RefundRule = try await request.api.ask(
             ControlRoute.refundRequests(.rule(request.environment)))
         var section = ConsoleSection(
-            "rule", "Requests that nobody decides",
+            "rule", "Undecided requests",
             text: "The app's server has 12 hours to say how the purchase was used, and 5 minutes in the sandbox. "
                 + "The rule holds from then on, also for the requests that wait already.")
         section.facts = [ConsoleFact("Rule", ruleWord(current.rule))]

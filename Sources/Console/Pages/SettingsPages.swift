@@ -248,7 +248,7 @@ enum SettingsPages {
         var check = ConsoleSection(
             "check", "Check a JWS",
             text:
-                "Each reads the files payload and jws-root.der, a copy of the store's roots/jws-root.der, and prints what the store signed. With Apple's root they check what Apple signed."
+                "Each reads the files payload and jws-root.der, a copy of the store's roots/jws-root.der, and prints the signed payload. With Apple's root they check Apple's payloads."
         )
         check.codes = Snippets.check(
             isProduction: request.environment == .production, bundle: app?.bundleId ?? "com.example.app",

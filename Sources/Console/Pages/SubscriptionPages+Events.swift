@@ -46,7 +46,8 @@ extension SubscriptionPages {
                     ConsoleField("production", "In production", .tick, isOn: true),
                     ConsoleField("sandbox", "In the sandbox", .tick, isOn: true),
                     ConsoleField("paid", "Only after a paid period", .tick),
-                ], button: "Set the grace period", text: "Renewals that are overdue already keep what they have.")
+                ], button: "Set the grace period", text: "The change does not affect renewals that are already overdue."
+            )
         ]
         return section
     }

@@ -240,7 +240,7 @@ enum TransactionPages {
         add("Promotional offer", detail.promotionalOfferId, "promotional_offer_id")
         add("Offer of the code", detail.offerCodeName, "offer_code_ref_name")
         add("Win-back offer", detail.winBackOfferId)
-        add("applicationUsername", detail.applicationUsername, "what the app said about its own user", isID: true)
+        add("applicationUsername", detail.applicationUsername, "the app's own identifier of its user", isID: true)
         add("Version of the item", detail.itemVersion)
         if row.revocationDate == nil || row.item == nil {
             section.links.append(
@@ -319,7 +319,7 @@ enum TransactionPages {
             + (deliveries == 1
                 ? "1 delivery is revoked, the purchase itself"
                 : "\(deliveries) deliveries are revoked, one of them the purchase")
-            + ": receipts name the refund from now on (cancellation_date), and a merchant that listens takes back what it gave."
+            + ": receipts name the refund from now on (cancellation_date), and a merchant that receives notifications takes back its grants."
         if request.environment == .production {
             section.warning = "This is production: a real customer gets the money back."
         }

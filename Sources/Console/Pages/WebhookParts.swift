@@ -8,7 +8,8 @@ enum WebhookParts {
     static func section(_ request: PageRequest) async throws -> ConsoleSection {
         var section = ConsoleSection(
             "webhooks", "Webhooks of the merchant",
-            text: "The merchant tries each webhook for days. One that nobody took is dead, and can be sent again.",
+            text:
+                "The merchant retries each webhook for days. A webhook that was not delivered by then is dead, and can be sent again.",
             isLive: request.query["before"] == nil)
         let state = request.filter("state").flatMap(WebhookState.init(rawValue:))
         section.filter = ConsoleForm(

@@ -91,7 +91,9 @@ struct FamilyCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Add an account to a family. It gets what the members share, and they get what it has.")
+            abstract:
+                "Add an account to a family. The account gets the members' shared purchases, and the members get the account's."
+        )
         @Argument(help: "The account of the organizer or of another member, by address or id.")
         var organizer: String
         @Argument(help: "The account that joins, by address or id.")
@@ -124,7 +126,7 @@ struct FamilyCommand: AsyncParsableCommand {
             abstract: "Turn the sharing of a member's purchases off, which revokes them for the others, or on.")
         @Argument(help: "The account, by address or id.")
         var account: String
-        @Argument(help: "Whether the others get what the account buys.")
+        @Argument(help: "Whether the account shares its purchases with the others.")
         var sharing: AccountCommand.Switch
         @OptionGroup var options: Options
 

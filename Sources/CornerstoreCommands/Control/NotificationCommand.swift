@@ -5,7 +5,7 @@ import ControlWire
 struct NotificationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notification",
-        abstract: "Set the URL of an app's server notifications, list what was sent, send it again, and test.",
+        abstract: "Set the URL of an app's server notifications, list and resend them, and send test notifications.",
         discussion: """
               cornerstore notification url set http://127.0.0.1:8080/notifications
               cornerstore notification test

@@ -110,7 +110,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
 
     struct State: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the state of an account's subscriptions, and what happened to them.",
+            abstract: "Show the state and the events of an account's subscriptions.",
             discussion: """
                 Events have the names of App Store Server Notifications.
 

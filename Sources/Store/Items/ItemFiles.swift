@@ -60,7 +60,7 @@ struct ItemFiles {
 
     /// The file's place, length in bytes and modification time in milliseconds since 1970.
     private func place(_ name: String) throws(Unusable) -> (URL, Int64, Int64) {
-        guard let folder else { throw Unusable(message: "cannot be found, because the catalog is no file") }
+        guard let folder else { throw Unusable(message: "cannot be found, because the catalog is not a file") }
         guard !name.isEmpty, !name.hasPrefix("/"), !name.contains("\0") else {
             throw Unusable(message: "is not a path relative to the catalog's folder, such as pictures/icon.png")
         }

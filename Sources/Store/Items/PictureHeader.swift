@@ -31,7 +31,7 @@ public struct PictureHeader: Equatable, Sendable {
     public init(_ bytes: [UInt8]) throws(Unreadable) {
         let png = Self.png(bytes)
         guard let size = png ?? Self.jpeg(bytes) else {
-            throw Unreadable(message: "is no PNG or JPEG picture; convert it to one")
+            throw Unreadable(message: "is not a PNG or JPEG picture; convert it to one")
         }
         guard (1...Self.largestSide).contains(size.width), (1...Self.largestSide).contains(size.height) else {
             throw Unreadable(

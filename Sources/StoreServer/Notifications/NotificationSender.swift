@@ -216,7 +216,7 @@ actor NotificationSender: Service {
     private func report(_ error: any Error, of app: App) {
         guard !(error is CancellationError) else { return }
         logger.error(
-            "notifications not sent, what is due stays due",
+            "notifications not sent; due notifications wait",
             metadata: [
                 "environment": "\(app.environment.name)", "app": "\(app.bundleID)", "problem": "\(Self.text(error))",
             ])
