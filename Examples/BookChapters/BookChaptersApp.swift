@@ -112,7 +112,7 @@ public final class BookChaptersApp {
             hasFailed = true
             say(text, tone: .bad)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The chapter comes when it is given.", tone: .neutral)
+        case .deferred: say("Waiting for approval. The chapter arrives once the purchase is approved.", tone: .neutral)
         case .queueChanged: break
         }
         return .goOn

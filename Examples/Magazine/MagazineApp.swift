@@ -129,7 +129,8 @@ public final class MagazineApp {
             hasFailed = true
             say(text, tone: .bad)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The magazine comes when it is given.", tone: .neutral)
+        case .deferred:
+            say("Waiting for approval. The subscription begins once the purchase is approved.", tone: .neutral)
         case .queueChanged: break
         }
         return .goOn

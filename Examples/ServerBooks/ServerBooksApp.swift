@@ -145,7 +145,7 @@ public final class ServerBooksApp {
         case .restored: if options.action == .ask { say("Earlier purchases are here, or are being downloaded.") }
         case .failed(let text): fail(text)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The issue comes when it is given.", tone: .neutral)
+        case .deferred: say("Waiting for approval. The issue arrives once the purchase is approved.", tone: .neutral)
         case .queueChanged, .purchased: break
         }
         return .goOn

@@ -87,7 +87,7 @@ extension ScreenPage {
         guard let receipt = ScreenReceipt.read() else {
             section.text =
                 ScreenReceipt.bytes() == nil
-                ? "This device has no receipt of the app yet. It comes with the first purchase or restore."
+                ? "This device has no receipt of the app yet. The first purchase or restore creates it."
                 : "The receipt on this device is damaged."
             return section
         }

@@ -69,7 +69,7 @@ public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomSt
     public var errorDescription: String? {
         switch code {
         case .refused: reason?.text ?? detail
-        case .notConfigured: "The app does not know its server."
+        case .notConfigured: "The app has no address of its server."
         case .inUse: "The app is running already."
         case .storage: "The app cannot save its files."
         case .noSpace: "The disk is full. Free some space and try again."

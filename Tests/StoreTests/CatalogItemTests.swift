@@ -96,7 +96,7 @@ struct ItemFolder {
         ("pictures/icon.png", "pictures", "is not a file"),
         ("pictures/icon.png", "pictures/bomb.png", "100000 × 100000"),
         ("pictures/icon.png", "pictures/link.png", "leads out"),
-        ("media/first-branch.wav", "pictures/screen.jpg", "no extension"),
+        ("media/first-branch.wav", "pictures/screen.jpg", "an unknown extension"),
         ("media/first-branch.wav", "media/empty.wav", "is empty"),
         ("collection: 1400000002", "collection: 1400000001", "is not the number of an album"),
         ("explicitness: cleaned", "explicitness: clean", "is not known"),

@@ -112,7 +112,7 @@ enum ClockPages {
         var section = ConsoleSection(
             "clock", "The clock of \(request.environment.rawValue.lowercased())",
             text:
-                "Expirations, renewals and dates in receipts follow this clock. A step forward does at once whatever falls due meanwhile; a step back undoes nothing.",
+                "Expirations, renewals and dates in receipts follow this clock. A step forward carries out all events that fall due; a step back undoes nothing.",
             isLive: true)
         section.facts = [
             ConsoleFact("Store time, UTC", Moments.text(clock.now), tone: clock.frozen ? .warn : nil),
@@ -284,7 +284,8 @@ enum ClockPages {
                 "network", "Network down",
                 "The next 3 requests for products, purchases, receipts and restores fail with 503."),
             recipe(
-                "card", "Card declined once", "The next payment of anybody is declined; the one after it goes through."),
+                "card", "Card declined once", "The next payment of any customer is declined; the one after it succeeds."
+            ),
             recipe("cut", "Download cut", "The next 2 downloads of content end after 64 KiB."),
         ]
         return section

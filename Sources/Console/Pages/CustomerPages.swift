@@ -407,7 +407,7 @@ enum CustomerPages {
             ConsoleForm(
                 "Promote a product", action: request.action(path + "/promote"),
                 fields: [ConsoleField("product", "Product", .choice, options: productOptions(request))],
-                button: "Promote", text: "The app learns of it when it next asks.")
+                button: "Promote", text: "The app learns of it at its next request.")
         ]
         let subscriptions = try await SubscriptionPages.options(request)
         guard !subscriptions.isEmpty else { return section }

@@ -52,7 +52,7 @@ enum ManagedPages {
             managed(productPage + "/submit", [.submit("")], page: productPage, change: "submit a product", submit),
             managed(
                 productPage + "/delete", [.deleteProduct("", "", revision: 1)], page: productPage,
-                change: "delete a product for good", isFinal: true, delete),
+                change: "delete a product permanently", isFinal: true, delete),
         ]
         + ManagedRoute.Step.allCases.map { step in
             managed(
@@ -482,7 +482,7 @@ enum ManagedPages {
         section.forms = [
             ConsoleForm(action: request.action(path + "/change"), fields: fields, hidden: [revision], button: "Save"),
             ConsoleForm(
-                "Delete", action: request.action(path + "/delete"), hidden: [revision], button: "Delete for good",
+                "Delete", action: request.action(path + "/delete"), hidden: [revision], button: "Delete permanently",
                 tone: .bad, text: "The id can never be used again in this app. Customers keep what they bought."),
         ]
         return section

@@ -208,7 +208,8 @@ enum ManagedSubscriptions {
                 action: request.action(path + "/promotional"),
                 fields: [
                     ConsoleField(
-                        "id", "Offer id", value: promotional?.id ?? "", hint: "The app asks for the offer by it.",
+                        "id", "Offer id", value: promotional?.id ?? "",
+                        hint: "The app requests the offer by this identifier.",
                         isRequired: true),
                     ConsoleField("reference", "Reference name", value: promotional?.referenceName ?? ""),
                 ] + fields(promotional), hidden: [revision], button: "Save the promotional offer"),

@@ -55,7 +55,7 @@ enum ServerNotificationPages {
         let found = all.filter { request.app == nil || $0.bundleId == request.app }
         var section = ConsoleSection(
             "urls", "URLs",
-            text: "An app without a URL of its own has the one of the merchant beside the store, if one runs there.",
+            text: "An app without a URL of its own uses the URL of the merchant beside the store, if one runs.",
             isLive: true)
         var table = ConsoleTable(
             "URLs by app",
@@ -283,9 +283,9 @@ enum ServerNotificationPages {
         case "SUCCESS": "The server answered with a status from 200 to 206."
         case "TIMED_OUT": "The answer was not complete in time."
         case "TLS_ISSUE": "The server spoke no TLS 1.2, or the store's machine does not trust its certificate."
-        case "CIRCULAR_REDIRECT": "More than five redirects, or one to an address that was asked before."
+        case "CIRCULAR_REDIRECT": "More than five redirects, or a redirect to an earlier address."
         case "NO_RESPONSE": "The server ended the connection before the head of an answer was complete."
-        case "SOCKET_ISSUE": "No connection came about."
+        case "SOCKET_ISSUE": "No connection was established."
         case "UNSUPPORTED_CHARSET": "The answer's Content-Type names an unknown charset."
         case "INVALID_RESPONSE": "The answer is not HTTP, or its head or redirect is unusable."
         case "PREMATURE_CLOSE": "The server ended the connection in the body."

@@ -330,7 +330,7 @@ enum TransactionPages {
                 section.forms = [
                     ConsoleForm(
                         action: request.action(path + "/refund-reversal"), button: "Reverse the refund", tone: .bad,
-                        text: "\(amount) are charged again, and the purchase holds again.",
+                        text: "\(amount) are charged again, and the purchase is valid again.",
                         cancel: request.link(path))
                 ]
             }

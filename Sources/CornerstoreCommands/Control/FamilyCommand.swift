@@ -123,7 +123,7 @@ struct FamilyCommand: AsyncParsableCommand {
 
     struct Share: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Turn the sharing of a member's purchases off, which revokes them for the others, or on.")
+            abstract: "Turn the sharing of a member's purchases on or off. Turning it off revokes them for the others.")
         @Argument(help: "The account, by address or id.")
         var account: String
         @Argument(help: "Whether the account shares its purchases with the others.")
@@ -140,7 +140,7 @@ struct FamilyCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a family. Nobody has the purchases of the others any longer.")
+            abstract: "Delete a family. Each member loses the purchases of the others.")
         @Argument(help: "The account of the organizer or of another member, by address or id.")
         var organizer: String
         @OptionGroup var environment: EnvironmentOptions

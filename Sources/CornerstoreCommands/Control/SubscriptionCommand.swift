@@ -5,7 +5,7 @@ import ControlWire
 struct SubscriptionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscription",
-        abstract: "List the current subscribers, show the subscriptions of one, and let things happen to them.",
+        abstract: "List the current subscribers, show an account's subscriptions, and cause events.",
         discussion: """
               cornerstore subscription list --app com.example.app
               cornerstore subscription show anna@example.com
@@ -19,7 +19,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the customers who subscribe now, the newest period first.",
+            abstract: "List the current subscribers, the newest period first.",
             discussion: """
                 One request looks at 20,000 transactions, so a page can be short or empty although more follows.
 

@@ -17,7 +17,8 @@ extension TransactionCommand {
     /// `cornerstore transaction show`: one transaction in full.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a transaction with its purchase, its deliveries and the others of the same purchase.",
+            abstract:
+                "Show a transaction with its purchase, its deliveries and the other transactions of the purchase.",
             discussion: """
                   cornerstore transaction show 2000000000000123
                   cornerstore transaction show 2000000000000123 --json

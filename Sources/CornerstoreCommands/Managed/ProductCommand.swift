@@ -134,7 +134,7 @@ struct ProductCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a product for good. Its identifier can never be used again.",
+            abstract: "Delete a product permanently. Its identifier can never be used again.",
             discussion: """
                 Customers keep what they bought.
 

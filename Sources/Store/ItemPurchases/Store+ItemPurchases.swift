@@ -158,7 +158,7 @@ extension Store {
             } catch {
                 throw StoreError(
                     .unavailable,
-                    "The ledger has the refund, but the payment processor could not be told. Refund the purchase again to tell it."
+                    "The ledger has the refund, but the payment processor could not be reached. Refund the purchase again to notify it."
                 )
             }
         }

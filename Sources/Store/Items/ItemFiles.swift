@@ -52,7 +52,7 @@ struct ItemFiles {
         let (url, length, _) = try place(name)
         guard let type = Self.mediaTypes[url.pathExtension.lowercased()] else {
             let known = Self.mediaTypes.keys.sorted().joined(separator: ", ")
-            throw Unusable(message: "has no extension that the store knows; it knows \(known)")
+            throw Unusable(message: "has an unknown extension; the store supports \(known)")
         }
         guard length > 0 else { throw Unusable(message: "is empty") }
         return ItemFile(path: url.path, mediaType: type, length: length)

@@ -216,7 +216,7 @@ extension NotificationOutbox {
         of bundleID: BundleID, at date: Int64, _ subscription: SampleSubscription
     ) async throws -> String {
         guard let app = store.apps[bundleID] else {
-            throw StoreError(.unknownApp, "The store does not know the app any longer.")
+            throw StoreError(.unknownApp, "The store no longer has this app.")
         }
         var firstDate = date
         if let id = subscription.accountID, let account = try await store.accounts.account(id) {

@@ -116,7 +116,7 @@ extension Store {
         } catch {
             throw StoreError(
                 .unavailable,
-                "The ledger has the refund, but the payment processor could not be told. Refund the transaction again to tell it."
+                "The ledger has the refund, but the payment processor could not be reached. Refund the transaction again to notify it."
             )
         }
         try await markTold(payments)

@@ -15,7 +15,7 @@ struct CurrentMiddleware: RouterMiddleware {
         guard isCurrent() else {
             throw HTTPProblem(
                 .serviceUnavailable, code: "unavailable",
-                message: "This process of the store has lost touch with the others. Try again.")
+                message: "This process lost its connection to the other processes of the store. Try again.")
         }
         return try await next(request, context)
     }
