@@ -105,7 +105,7 @@ bench: packages-bench ## measure a release build; the last lines are NAME VALUE 
 	$(SWIFT) build --configuration release --product cornerstore-bench
 	scripts/with-postgresql "$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
 
-soak: packages-soak ## live 10,000 subscriptions on each database, send 10,000 notifications to a failing server, crash a PostgreSQL with a standby, then kill the processes of one store, and apps, stores and merchants for SECONDS=600, and report lost or doubled purchases; SEED repeats a run
+soak: packages-soak ## live 10,000 subscriptions on each database, send 10,000 notifications to a failing server, crash a PostgreSQL with a standby (as root also its machine), then kill the processes of one store, and apps, stores and merchants for SECONDS=600, and report lost or doubled purchases; SEED repeats a run
 	$(SWIFT) build --build-tests
 	CORNERSTORE_TEST_LIVES=10000 CORNERSTORE_TEST_NOTIFICATIONS=10000 scripts/in-memory scripts/failures-last scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --filter 'SubscriptionLifeTests|FailingReceiverTests'
 	$(SWIFT) build --product kill-test-app

@@ -7,6 +7,33 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
 ]
 
+/// The packages that the libraries use, each with the modules that targets use of it.
+let libraryPackages = [
+    "swift-asn1": ["SwiftASN1"],
+    "swift-certificates": ["X509"],
+    "swift-crypto": ["Crypto", "CryptoExtras"],
+]
+
+/// The packages that only the servers, the command line and the tests use, with their modules. Without the trait,
+/// SwiftPM does not resolve them.
+let serverPackages = [
+    "async-http-client": ["AsyncHTTPClient"],
+    "hummingbird": ["Hummingbird", "HummingbirdCore", "HummingbirdTesting"],
+    "jwt-kit": ["JWTKit"],
+    "swift-argument-parser": ["ArgumentParser"],
+    "swift-configuration": ["Configuration"],
+    "swift-http-types": ["HTTPTypes"],
+    "swift-log": ["Logging"],
+    "swift-metrics": ["Metrics"],
+    "swift-mustache": ["Mustache"],
+    "swift-nio": ["NIOCore", "NIOEmbedded", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix"],
+    "swift-nio-extras": ["NIOHTTPTypes", "NIOHTTPTypesHTTP1"],
+    "swift-service-lifecycle": ["ServiceLifecycle", "UnixSignals"],
+    "swift-subprocess": ["Subprocess"],
+    "swift-system": ["SystemPackage"],
+    "Yams": ["Yams"],
+]
+
 let package = Package(
     name: "cornerstore",
     platforms: [.macOS(.v15)],
@@ -61,19 +88,12 @@ let package = Package(
     ],
     targets: [
         // The ground floor: small modules that know nothing of the columns above.
-        .target(name: "CornerstoreEncoding", swiftSettings: strict),
-        .target(name: "StoreWire", dependencies: ["CornerstoreEncoding"], swiftSettings: strict),
-        .target(name: "ControlWire", dependencies: ["CornerstoreEncoding", "StoreWire"], swiftSettings: strict),
+        .target(name: "CornerstoreEncoding"),
+        .target(name: "StoreWire", dependencies: ["CornerstoreEncoding"]),
+        .target(name: "ControlWire", dependencies: ["CornerstoreEncoding", "StoreWire"]),
         .target(
             name: "StoreReceipts",
-            dependencies: [
-                "CornerstoreEncoding", "StoreWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
-            ],
-            swiftSettings: strict
+            dependencies: ["CornerstoreEncoding", "StoreWire", "Crypto", "CryptoExtras", "SwiftASN1", "X509"]
         ),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CornerstoreCSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -81,221 +101,111 @@ let package = Package(
         // not written yet in memory without limit, and deadlocks when requests are cancelled. Not AsyncHTTPClient: with
         // the packages that it needs, it is most of what an app would build.
         .systemLibrary(name: "CornerstoreCCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .target(name: "CornerstoreHTTPClient", dependencies: ["CornerstoreCCurl"], swiftSettings: strict),
-        .target(name: "CornerstoreSQLite", dependencies: ["CornerstoreCSQLite"], swiftSettings: strict),
+        .target(name: "CornerstoreHTTPClient", dependencies: ["CornerstoreCCurl"]),
+        .target(name: "CornerstoreSQLite", dependencies: ["CornerstoreCSQLite"]),
         // gdlib's flags contain a definition that Swift packages refuse; its headers and library need no flags.
         .systemLibrary(name: "CGD", providers: [.apt(["libgd-dev"])]),
         .systemLibrary(name: "CBZip2", providers: [.apt(["libbz2-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .target(
-            name: "ContentPackages",
-            dependencies: [
-                "CLinux", "CZlib", "CornerstoreEncoding", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "ContentDownloads",
-            dependencies: [
-                "CornerstoreEncoding", "CornerstoreHTTPClient",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
-        ),
+        .target(name: "ContentPackages", dependencies: ["CLinux", "CZlib", "CornerstoreEncoding", "Crypto"]),
+        .target(name: "ContentDownloads", dependencies: ["CornerstoreEncoding", "CornerstoreHTTPClient", "Crypto"]),
         .target(
             name: "BlobStorage",
-            dependencies: [
-                "CornerstoreEncoding",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: strict
+            dependencies: ["CornerstoreEncoding", "AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]
         ),
-        .target(
-            name: "Backups",
-            dependencies: [
-                "BlobStorage",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "ConsolePages",
-            dependencies: [
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Mustache", package: "swift-mustache"),
-            ],
-            resources: [.embedInCode("Files")],
-            swiftSettings: strict
-        ),
+        .target(name: "Backups", dependencies: ["BlobStorage", "Crypto", "Subprocess", "SystemPackage"]),
+        .target(name: "ConsolePages", dependencies: ["Crypto", "Mustache"], resources: [.embedInCode("Files")]),
         .target(
             name: "Console",
             dependencies: [
-                "ConsolePages",
-                "ControlWire",
-                "CornerstoreEncoding",
-                "HTTPSupport",
-                "MerchantWire",
-                "ServerSupport",
-                "StoreReceipts",
-                "StoreWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
+                "ConsolePages", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "MerchantWire", "ServerSupport",
+                "StoreReceipts", "StoreWire", "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
+                "ServiceLifecycle",
+            ]
         ),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Database",
-            dependencies: [
-                "CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+            dependencies: ["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite", "Crypto", "Logging"]
         ),
-        .target(name: "ServerSupport", swiftSettings: strict),
+        .target(name: "ServerSupport"),
         .target(
             name: "HTTPSupport",
             dependencies: [
-                "CZlib", "CornerstoreEncoding",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-            ],
-            swiftSettings: strict
+                "CZlib", "CornerstoreEncoding", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "Metrics",
+                "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            ]
         ),
 
         // The app's column.
         .target(
             name: "StoreKit",
             dependencies: [
-                "ContentDownloads",
-                "ContentPackages",
-                "CornerstoreEncoding",
-                "CornerstoreHTTPClient",
-                "CornerstoreSQLite",
-                "StoreReceipts",
-                "StoreWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
+                "ContentDownloads", "ContentPackages", "CornerstoreEncoding", "CornerstoreHTTPClient",
+                "CornerstoreSQLite", "StoreReceipts", "StoreWire", "Crypto",
+            ]
         ),
         .target(
             name: "PurchaseVault",
-            dependencies: [
-                "CornerstoreEncoding",
-                "StoreKit",
-                "StoreReceipts",
-                "StoreWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
+            dependencies: ["CornerstoreEncoding", "StoreKit", "StoreReceipts", "StoreWire", "Crypto"]
         ),
         .target(
             name: "MerchantClient",
             dependencies: [
-                "ContentDownloads",
-                "CornerstoreEncoding",
-                "CornerstoreHTTPClient",
-                "MerchantWire",
-                "StoreKit",
-                "StoreWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
+                "ContentDownloads", "CornerstoreEncoding", "CornerstoreHTTPClient", "MerchantWire", "StoreKit",
+                "StoreWire", "Crypto",
+            ]
         ),
         .target(
             name: "DeviceScreen",
             dependencies: [
-                "ConsolePages",
-                "ControlWire",
-                "CornerstoreEncoding",
-                "CornerstoreHTTPClient",
-                "HTTPSupport",
-                "StoreKit",
-                "StoreReceipts",
-                "StoreWire",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
+                "ConsolePages", "ControlWire", "CornerstoreEncoding", "CornerstoreHTTPClient", "HTTPSupport",
+                "StoreKit", "StoreReceipts", "StoreWire", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
+                "ServiceLifecycle",
+            ]
         ),
-        .target(name: "SampleTerminal", path: "Examples/SampleTerminal", swiftSettings: strict),
+        .target(name: "SampleTerminal", path: "Examples/SampleTerminal"),
         .target(
             name: "MonkeyCredits",
             dependencies: ["ConsolePages", "DeviceScreen", "PurchaseVault", "SampleTerminal", "StoreKit"],
-            path: "Examples/MonkeyCredits",
-            exclude: ["MonkeyCredits.storekit"],
-            swiftSettings: strict
+            path: "Examples/MonkeyCredits", exclude: ["MonkeyCredits.storekit"]
         ),
         .executableTarget(
-            name: "monkey-credits", dependencies: ["MonkeyCredits"], path: "Examples/monkey-credits-command",
-            swiftSettings: strict
+            name: "monkey-credits", dependencies: ["MonkeyCredits"],
+            path: "Examples/monkey-credits-command"
         ),
         .target(
             name: "PhotoFilters",
             dependencies: ["ConsolePages", "CZlib", "DeviceScreen", "PurchaseVault", "SampleTerminal", "StoreKit"],
-            path: "Examples/PhotoFilters",
-            exclude: ["PhotoFilters.storekit"],
-            swiftSettings: strict
+            path: "Examples/PhotoFilters", exclude: ["PhotoFilters.storekit"]
         ),
         .executableTarget(
-            name: "photo-filters", dependencies: ["PhotoFilters"], path: "Examples/photo-filters-command",
-            swiftSettings: strict
+            name: "photo-filters", dependencies: ["PhotoFilters"],
+            path: "Examples/photo-filters-command"
         ),
         .target(
             name: "BookChapters",
             dependencies: ["ConsolePages", "DeviceScreen", "PhotoFilters", "SampleTerminal", "StoreKit"],
-            path: "Examples/BookChapters",
-            exclude: ["BookChapters.yaml", "Content"],
-            swiftSettings: strict
+            path: "Examples/BookChapters", exclude: ["BookChapters.yaml", "Content"]
         ),
         .executableTarget(
-            name: "book-chapters", dependencies: ["BookChapters"], path: "Examples/book-chapters-command",
-            swiftSettings: strict
+            name: "book-chapters", dependencies: ["BookChapters"],
+            path: "Examples/book-chapters-command"
         ),
         .target(
             name: "ServerBooks",
             dependencies: ["ConsolePages", "DeviceScreen", "MerchantClient", "SampleTerminal", "StoreKit"],
-            path: "Examples/ServerBooks",
-            exclude: ["Merchant.yaml", "Issues", "ServerBooks.yaml"],
-            swiftSettings: strict
+            path: "Examples/ServerBooks", exclude: ["Merchant.yaml", "Issues", "ServerBooks.yaml"]
         ),
-        .executableTarget(
-            name: "server-books", dependencies: ["ServerBooks"], path: "Examples/server-books-command",
-            swiftSettings: strict
-        ),
+        .executableTarget(name: "server-books", dependencies: ["ServerBooks"], path: "Examples/server-books-command"),
         .target(
             name: "CrossPromotion",
-            dependencies: [
-                "ConsolePages", "DeviceScreen", "SampleTerminal", "StoreKit",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-            ],
-            path: "Examples/CrossPromotion",
-            exclude: ["CrossPromotion.yaml"],
-            swiftSettings: strict
+            dependencies: ["ConsolePages", "DeviceScreen", "SampleTerminal", "StoreKit", "AsyncHTTPClient"],
+            path: "Examples/CrossPromotion", exclude: ["CrossPromotion.yaml"]
         ),
         .executableTarget(
-            name: "cross-promotion", dependencies: ["CrossPromotion"], path: "Examples/cross-promotion-command",
-            swiftSettings: strict
+            name: "cross-promotion", dependencies: ["CrossPromotion"],
+            path: "Examples/cross-promotion-command"
         ),
         .target(
             name: "Magazine",
@@ -303,462 +213,234 @@ let package = Package(
                 "ConsolePages", "DeviceScreen", "MerchantClient", "PurchaseVault", "SampleTerminal", "StoreKit",
                 "StoreReceipts",
             ],
-            path: "Examples/Magazine",
-            exclude: ["Magazine.yaml", "Merchant.yaml"],
-            swiftSettings: strict
+            path: "Examples/Magazine", exclude: ["Magazine.yaml", "Merchant.yaml"]
         ),
         // Not "magazine": some file systems do not tell it from "Magazine".
-        .executableTarget(
-            name: "magazine-command", dependencies: ["Magazine"], path: "Examples/magazine-command",
-            swiftSettings: strict
-        ),
+        .executableTarget(name: "magazine-command", dependencies: ["Magazine"], path: "Examples/magazine-command"),
 
         // The store's column.
         .target(
             name: "Store",
             dependencies: [
-                "BlobStorage",
-                "CBZip2",
-                "ContentPackages",
-                "CornerstoreEncoding",
-                "CornerstoreSQLite",
-                "Database",
-                "StoreReceipts",
-                "StoreWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: strict
+                "BlobStorage", "CBZip2", "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "Database",
+                "StoreReceipts", "StoreWire", "Crypto", "CryptoExtras", "Logging", "Yams",
+            ]
         ),
         .target(
             name: "StoreServer",
             dependencies: [
-                "Backups",
-                "BlobStorage",
-                "CGD",
-                "ConsolePages",
-                "ControlWire",
-                "CornerstoreEncoding",
-                "CornerstoreHTTPClient",
-                "Database",
-                "HTTPSupport",
-                "ServerSupport",
-                "Store",
-                "StoreReceipts",
-                "StoreWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
+                "Backups", "BlobStorage", "CGD", "ConsolePages", "ControlWire", "CornerstoreEncoding",
+                "CornerstoreHTTPClient", "Database", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts",
+                "StoreWire", "Crypto", "HTTPTypes", "Hummingbird", "Logging", "Metrics", "NIOCore", "NIOPosix",
+                "ServiceLifecycle", "UnixSignals",
+            ]
         ),
 
         // The merchant's column.
-        .target(
-            name: "MerchantWire", dependencies: ["CornerstoreEncoding", "StoreWire"], swiftSettings: strict),
+        .target(name: "MerchantWire", dependencies: ["CornerstoreEncoding", "StoreWire"]),
         .target(
             name: "Merchant",
             dependencies: [
-                "BlobStorage",
-                "CornerstoreEncoding",
-                "Database",
-                "MerchantWire",
-                "StoreReceipts",
-                "StoreWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: strict
+                "BlobStorage", "CornerstoreEncoding", "Database", "MerchantWire", "StoreReceipts", "StoreWire",
+                "Crypto", "Logging", "Yams",
+            ]
         ),
         .target(
             name: "MerchantServer",
             dependencies: [
-                "Backups",
-                "BlobStorage",
-                "CornerstoreEncoding",
-                "HTTPSupport",
-                "Merchant",
-                "MerchantWire",
-                "ServerSupport",
-                "StoreReceipts",
-                "StoreWire",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: strict
+                "Backups", "BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Merchant", "MerchantWire",
+                "ServerSupport", "StoreReceipts", "StoreWire", "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird",
+                "JWTKit", "Logging", "Metrics", "NIOCore", "ServiceLifecycle", "UnixSignals", "Yams",
+            ]
         ),
 
         // The command line, on top of all.
         .target(
             name: "CornerstoreCommands",
             dependencies: [
-                "Backups",
-                "BlobStorage",
-                "Console",
-                "ConsolePages",
-                "ContentDownloads",
-                "ContentPackages",
-                "ControlWire",
-                "CornerstoreEncoding",
-                "Database",
-                "DeviceScreen",
-                "HTTPSupport",
-                "Merchant",
-                "MerchantServer",
-                "MerchantWire",
-                "ServerSupport",
-                "Store",
-                "StoreKit",
-                "StoreReceipts",
-                "StoreServer",
-                "StoreWire",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: strict
+                "Backups", "BlobStorage", "Console", "ConsolePages", "ContentDownloads", "ContentPackages",
+                "ControlWire", "CornerstoreEncoding", "Database", "DeviceScreen", "HTTPSupport", "Merchant",
+                "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit", "StoreReceipts", "StoreServer",
+                "StoreWire", "ArgumentParser", "AsyncHTTPClient", "Configuration", "Crypto", "Logging", "NIOCore",
+                "ServiceLifecycle", "Subprocess", "SystemPackage", "UnixSignals", "Yams",
+            ]
         ),
-        .executableTarget(
-            name: "cornerstore",
-            dependencies: [
-                "CornerstoreCommands",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: strict
-        ),
+        .executableTarget(name: "cornerstore", dependencies: ["CornerstoreCommands", "NIOCore", "NIOPosix"]),
         .executableTarget(
             name: "cornerstore-bench",
             dependencies: [
-                "ContentPackages",
-                "CornerstoreHTTPClient",
-                "Database",
-                "Merchant",
-                "MerchantServer",
-                "MerchantWire",
-                "Store",
-                "StoreKit",
-                "StoreReceipts",
-                "StoreServer",
-                "StoreWire",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "ContentPackages", "CornerstoreHTTPClient", "Database", "Merchant", "MerchantServer", "MerchantWire",
+                "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "AsyncHTTPClient", "Crypto",
+                "CryptoExtras", "Hummingbird", "Logging", "NIOCore", "NIOPosix",
             ],
-            path: "Benchmarks",
-            exclude: ["Bench.storekit"],
-            swiftSettings: strict
+            path: "Benchmarks", exclude: ["Bench.storekit"]
         ),
 
-        .testTarget(
-            name: "CornerstoreEncodingTests", dependencies: ["CornerstoreEncoding", "TestSupport"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "StoreWireTests", dependencies: ["CornerstoreEncoding", "StoreWire", "TestSupport"],
-            swiftSettings: strict
-        ),
+        .testTarget(name: "CornerstoreEncodingTests", dependencies: ["CornerstoreEncoding", "TestSupport"]),
+        .testTarget(name: "StoreWireTests", dependencies: ["CornerstoreEncoding", "StoreWire", "TestSupport"]),
         .testTarget(
             name: "StoreReceiptsTests",
             dependencies: [
-                "CornerstoreEncoding", "StoreReceipts", "StoreWire", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
-            ],
-            swiftSettings: strict
+                "CornerstoreEncoding", "StoreReceipts", "StoreWire", "TestSupport", "Crypto", "CryptoExtras",
+                "SwiftASN1", "X509",
+            ]
         ),
-        .testTarget(
-            name: "ContentPackagesTests",
-            dependencies: [
-                "CZlib", "ContentPackages", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
-        ),
+        .testTarget(name: "ContentPackagesTests", dependencies: ["CZlib", "ContentPackages", "TestSupport", "Crypto"]),
         .testTarget(
             name: "ContentDownloadsTests",
-            dependencies: [
-                "ContentDownloads", "CornerstoreEncoding", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
+            dependencies: ["ContentDownloads", "CornerstoreEncoding", "TestSupport", "Crypto"]
         ),
         .testTarget(
             name: "BlobStorageTests",
-            dependencies: [
-                "BlobStorage", "TestSupport",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-            ],
-            swiftSettings: strict
+            dependencies: ["BlobStorage", "TestSupport", "AsyncHTTPClient", "Crypto", "NIOCore"]
         ),
+        .testTarget(name: "CornerstoreHTTPClientTests", dependencies: ["CornerstoreHTTPClient", "TestSupport"]),
+        .testTarget(name: "CornerstoreSQLiteTests", dependencies: ["CornerstoreSQLite", "TestSupport"]),
         .testTarget(
-            name: "CornerstoreHTTPClientTests", dependencies: ["CornerstoreHTTPClient", "TestSupport"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "CornerstoreSQLiteTests", dependencies: ["CornerstoreSQLite", "TestSupport"], swiftSettings: strict
-        ),
-        .testTarget(
-            name: "DatabaseTests",
-            dependencies: ["CornerstoreCSQLite", "CornerstoreSQLite", "Database", "TestSupport"],
-            swiftSettings: strict
+            name: "DatabaseTests", dependencies: ["CornerstoreCSQLite", "CornerstoreSQLite", "Database", "TestSupport"]
         ),
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "BlobStorage", "CornerstoreEncoding", "Database", "Store", "StoreReceipts", "StoreWire",
-                "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
+                "BlobStorage", "CornerstoreEncoding", "Database", "Store", "StoreReceipts", "StoreWire", "TestSupport",
+                "Crypto",
+            ]
         ),
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
                 "ContentDownloads", "CornerstoreEncoding", "CornerstoreSQLite", "StoreKit", "StoreReceipts",
-                "StoreWire", "TestSupport", "kill-test-app",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-            ],
-            swiftSettings: strict
+                "StoreWire", "TestSupport", "kill-test-app", "Crypto", "Hummingbird",
+            ]
         ),
         .testTarget(
             name: "HTTPSupportTests",
             dependencies: [
-                "HTTPSupport", "TestSupport",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            swiftSettings: strict
+                "HTTPSupport", "TestSupport", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "Metrics",
+                "NIOCore", "NIOEmbedded", "NIOHTTP1",
+            ]
         ),
-        .testTarget(
-            name: "ServerSupportTests", dependencies: ["ServerSupport", "TestSupport"], swiftSettings: strict
-        ),
+        .testTarget(name: "ServerSupportTests", dependencies: ["ServerSupport", "TestSupport"]),
         .testTarget(
             name: "PurchaseVaultTests",
-            dependencies: ["PurchaseVault", "StoreKit", "StoreReceipts", "StoreWire", "TestSupport"],
-            swiftSettings: strict
+            dependencies: ["PurchaseVault", "StoreKit", "StoreReceipts", "StoreWire", "TestSupport"]
         ),
         .testTarget(
             name: "MerchantClientTests",
             dependencies: [
                 "CornerstoreEncoding", "MerchantClient", "MerchantWire", "StoreKit", "StoreWire", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "NIOCore", package: "swift-nio"),
-            ],
-            swiftSettings: strict
+                "Crypto", "HTTPTypes", "Hummingbird", "NIOCore",
+            ]
         ),
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
                 "BookChapters", "ContentPackages", "ControlWire", "CrossPromotion", "DeviceScreen", "Magazine",
-                "Merchant", "MerchantClient",
-                "MerchantServer", "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
-                "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "book-chapters",
-                "cross-promotion", "magazine-command", "monkey-credits", "photo-filters", "server-books",
-            ],
-            swiftSettings: strict
+                "Merchant", "MerchantClient", "MerchantServer", "MerchantWire", "MonkeyCredits", "PhotoFilters",
+                "PurchaseVault", "ServerBooks", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "TestSupport", "book-chapters", "cross-promotion", "magazine-command", "monkey-credits",
+                "photo-filters", "server-books",
+            ]
         ),
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
                 "Console", "ConsolePages", "ControlWire", "CornerstoreCommands", "CornerstoreEncoding", "HTTPSupport",
-                "MerchantWire", "Store", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-            ],
-            swiftSettings: strict
+                "MerchantWire", "Store", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "ArgumentParser",
+                "Hummingbird", "Crypto", "HTTPTypes", "Logging", "NIOCore", "NIOEmbedded",
+            ]
         ),
-        .testTarget(name: "ConsolePagesTests", dependencies: ["ConsolePages"], swiftSettings: strict),
+        .testTarget(name: "ConsolePagesTests", dependencies: ["ConsolePages"]),
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
                 "BlobStorage", "ControlWire", "CornerstoreHTTPClient", "Database", "HTTPSupport", "ServerSupport",
-                "Store", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
+                "Store", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "AsyncHTTPClient", "Crypto",
+                "Hummingbird", "Logging", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "ServiceLifecycle",
+                "UnixSignals",
+            ]
         ),
         .testTarget(
             name: "MerchantTests",
             dependencies: [
                 "BlobStorage", "Database", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
+                "Crypto",
+            ]
         ),
         .testTarget(
             name: "MerchantServerTests",
             dependencies: [
                 "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantServer",
-                "MerchantWire", "ServerSupport", "StoreReceipts", "StoreWire", "TestSupport",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
-                .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: strict
+                "MerchantWire", "ServerSupport", "StoreReceipts", "StoreWire", "TestSupport", "AsyncHTTPClient",
+                "Crypto", "CryptoExtras", "HTTPTypes", "Hummingbird", "HummingbirdTesting", "JWTKit", "Logging",
+                "NIOCore", "NIOHTTP1", "NIOPosix", "Yams",
+            ]
         ),
         .testTarget(
             name: "JourneyTests",
             dependencies: [
                 "BlobStorage", "ControlWire", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store",
-                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
+                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "Crypto",
+            ]
         ),
         .testTarget(
             name: "CornerstoreCommandsTests",
             dependencies: [
                 "BlobStorage", "ContentPackages", "CornerstoreCommands", "Merchant", "MerchantServer", "MerchantWire",
-                "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
+                "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "ArgumentParser",
+                "Crypto", "Logging", "ServiceLifecycle",
+            ]
         ),
         .testTarget(
             name: "KillTests",
             dependencies: [
                 "Database", "KillTestApp", "KillTesting", "Merchant", "MerchantServer", "MerchantWire", "StoreServer",
-                "StoreWire",
-                "TestSupport", "cornerstore",
-                "kill-test-app",
-                "kill-test-merchant",
-            ],
-            swiftSettings: strict
+                "StoreWire", "TestSupport", "cornerstore", "kill-test-app", "kill-test-merchant",
+            ]
         ),
-        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .testTarget(name: "ArchitectureTests"),
         // What is killed, who kills, and `make soak`.
-        .target(
-            name: "KillTestApp", dependencies: ["StoreKit", .product(name: "Crypto", package: "swift-crypto")],
-            path: "Tests/KillTestApp", swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "kill-test-app", dependencies: ["KillTestApp"], path: "Tests/kill-test-app", swiftSettings: strict
-        ),
+        .target(name: "KillTestApp", dependencies: ["StoreKit", "Crypto"], path: "Tests/KillTestApp"),
+        .executableTarget(name: "kill-test-app", dependencies: ["KillTestApp"], path: "Tests/kill-test-app"),
         .executableTarget(
             name: "kill-test-merchant",
             dependencies: [
-                "CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer", "StoreServer",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer", "StoreServer", "NIOCore",
+                "NIOPosix",
             ],
-            path: "Tests/kill-test-merchant", swiftSettings: strict
+            path: "Tests/kill-test-merchant"
         ),
         .target(
             name: "KillTesting",
             dependencies: [
                 "KillTestApp", "Merchant", "MerchantServer", "MerchantWire", "StoreReceipts", "StoreWire",
-                "TestSupport",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                "TestSupport", "AsyncHTTPClient", "HTTPTypes", "Hummingbird", "NIOCore",
             ],
-            path: "Tests/KillTesting",
-            swiftSettings: strict
+            path: "Tests/KillTesting"
         ),
         .executableTarget(
-            name: "cornerstore-soak", dependencies: ["KillTesting", "TestSupport"], path: "Tests/cornerstore-soak",
-            swiftSettings: strict
+            name: "cornerstore-soak", dependencies: ["KillTesting", "TestSupport"],
+            path: "Tests/cornerstore-soak"
         ),
         .target(
             name: "TestSupport",
             dependencies: [
                 "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "Database", "HTTPSupport",
-                "StoreReceipts",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                "StoreReceipts", "AsyncHTTPClient", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore",
             ],
-            path: "Tests/TestSupport",
-            swiftSettings: strict
+            path: "Tests/TestSupport"
         ),
     ]
 )
 
-/// The packages that only the servers, the command line and the tests use. Without the trait, SwiftPM does not resolve
-/// them.
-let serverPackages: Set = [
-    "async-http-client", "hummingbird", "jwt-kit", "swift-argument-parser", "swift-configuration", "swift-http-types",
-    "swift-log", "swift-metrics", "swift-mustache", "swift-nio", "swift-nio-extras", "swift-service-lifecycle",
-    "swift-subprocess", "swift-system", "Yams",
-]
-for target in package.targets {
+// Targets name the modules that they use. Those of other packages become products here.
+for target in package.targets where target.type != .system {
+    target.swiftSettings = strict
     target.dependencies = target.dependencies.map { dependency in
-        guard case .productItem(let name, let package?, _, _) = dependency, serverPackages.contains(package) else {
-            return dependency
-        }
-        return .product(name: name, package: package, condition: .when(traits: ["Servers"]))
+        guard case .byNameItem(let module, _) = dependency else { return dependency }
+        func package(in packages: [String: [String]]) -> String? { packages.first { $0.value.contains(module) }?.key }
+        if let name = package(in: libraryPackages) { return .product(name: module, package: name) }
+        guard let name = package(in: serverPackages) else { return dependency }
+        return .product(name: module, package: name, condition: .when(traits: ["Servers"]))
     }
 }

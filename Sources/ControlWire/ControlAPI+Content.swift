@@ -109,8 +109,10 @@ extension ControlAPI {
         public var length: Int64
         /// The SHA-256 of the package, as 64 lower-case hexadecimal digits.
         public var sha256: String
-        /// How many bytes have arrived; the next bytes start there.
+        /// How many bytes have arrived; the next bytes start there. 0 when they are elsewhere.
         public var offset: Int64
+        /// Whether another process of the store has the bytes that have arrived; nil when none has.
+        public var isElsewhere: Bool?
         /// `WAITING_FOR_UPLOAD` or `PROCESSING_CONTENT`; nil when the upload is completed or refused.
         public var state: String?
         /// The version that the upload became; nil until then.
@@ -123,7 +125,7 @@ extension ControlAPI {
         /// Creates an upload.
         public init(
             uploadId: UUID, bundleId: String, productId: String, length: Int64, sha256: String, offset: Int64,
-            state: String?, versionId: UUID?, findings: [Finding]?, createdDate: String
+            state: String?, versionId: UUID?, findings: [Finding]?, createdDate: String, isElsewhere: Bool? = nil
         ) {
             self.uploadId = uploadId
             self.bundleId = bundleId
@@ -135,6 +137,7 @@ extension ControlAPI {
             self.versionId = versionId
             self.findings = findings
             self.createdDate = createdDate
+            self.isElsewhere = isElsewhere
         }
     }
 

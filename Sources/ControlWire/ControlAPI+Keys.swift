@@ -8,6 +8,8 @@ extension ControlAPI {
         public var issuerId: String
         /// The bundle identifier of the app that the key may ask about.
         public var bundleId: String
+        /// The public half as SubjectPublicKeyInfo in PEM.
+        public var publicKey: String
         /// When the key was created, in ISO 8601.
         public var createdDate: String
         /// When the key was revoked, in ISO 8601; nil while it is good.
@@ -15,11 +17,13 @@ extension ControlAPI {
 
         /// Creates a key.
         public init(
-            keyId: String, issuerId: String, bundleId: String, createdDate: String, revokedDate: String? = nil
+            keyId: String, issuerId: String, bundleId: String, publicKey: String, createdDate: String,
+            revokedDate: String? = nil
         ) {
             self.keyId = keyId
             self.issuerId = issuerId
             self.bundleId = bundleId
+            self.publicKey = publicKey
             self.createdDate = createdDate
             self.revokedDate = revokedDate
         }

@@ -182,11 +182,14 @@ extension ControlAPI {
         /// The rates by name: `signInsOfAddress` and `signInsOfAccount` (failed ones), `searchesOfAddress`. A rate that
         /// is missing is not limited. Nil from an older server.
         public var rates: [String: Rate]?
+        /// The processes that share the store, as the answering one knows them; nil for a store of one process.
+        public var processes: [StoreProcess]?
 
         /// Creates settings.
         public init(
             version: String, addresses: [String: String], database: String, dataDirectory: String, roots: [Root],
-            node: Int, needsAdminToken: Bool, limits: [String: Int], rates: [String: Rate]? = nil
+            node: Int, needsAdminToken: Bool, limits: [String: Int], rates: [String: Rate]? = nil,
+            processes: [StoreProcess]? = nil
         ) {
             self.version = version
             self.addresses = addresses
@@ -197,6 +200,44 @@ extension ControlAPI {
             self.needsAdminToken = needsAdminToken
             self.limits = limits
             self.rates = rates
+            self.processes = processes
+        }
+    }
+
+    /// A process of a store of several processes.
+    public struct StoreProcess: Codable, Sendable, Equatable {
+        /// The ``state`` of a process that can answer requests.
+        public static let ready = "ready"
+        /// The ``state`` of a process that has given no sign of life for two seconds: it was killed, or has lost the
+        /// database.
+        public static let silent = "silent"
+
+        /// Its number in transaction identifiers.
+        public var node: Int
+        /// A name for people, such as `process 4711 on store-1`.
+        public var name: String
+        /// The base URL of its control port, as it sees it; nil until the port is open.
+        public var address: String?
+        /// The date of its start.
+        public var startedDate: String
+        /// Whether it is the process that answers.
+        public var isOwn: Bool
+        /// `ready`, `silent`, or the reason for which its `GET /ready` answers 503.
+        public var state: String
+        /// The seconds since its last sign of life; 0 for the process that answers.
+        public var silence: Int
+
+        /// Creates a process.
+        public init(
+            node: Int, name: String, address: String?, startedDate: String, isOwn: Bool, state: String, silence: Int
+        ) {
+            self.node = node
+            self.name = name
+            self.address = address
+            self.startedDate = startedDate
+            self.isOwn = isOwn
+            self.state = state
+            self.silence = silence
         }
     }
 

@@ -22,8 +22,8 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
 
         /// Creates limits.
         /// - Parameters:
-        ///   - connections: nil for ``ServerLimits/mostConnections(sharedBy:)`` of four ports, the number of the store
-        ///     and its merchant.
+        ///   - connections: nil for ``ServerLimits/mostConnections(sharedBy:databaseConnections:files:)`` of
+        ///     ``ServerLimits/mostPorts``.
         ///   - connectionsPerAddress: 256, since a whole office may share one address.
         ///   - bodyBytes: 256 MiB.
         ///   - bodyPatience: 30 seconds.
@@ -32,7 +32,7 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
             connections: Int? = nil, connectionsPerAddress: Int? = 256, bodyBytes: Int = 256 << 20,
             bodyPatience: Duration = .seconds(30), answerPatience: Duration = .seconds(60)
         ) {
-            self.connections = connections ?? ServerLimits.mostConnections(sharedBy: 4)
+            self.connections = connections ?? ServerLimits.mostConnections(sharedBy: ServerLimits.mostPorts)
             self.connectionsPerAddress = connectionsPerAddress
             self.bodyBytes = bodyBytes
             self.bodyPatience = bodyPatience
@@ -75,10 +75,19 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
         MaximumAvailableConnections(values.connections, logger: logger)
     }
 
+    /// The most ports of a process: four of a store, its merchant's and its console's.
+    public static let mostPorts = 6
+
     /// The number of connections that a port may hold open when several ports share the process's open files: half of
-    /// the files, since a download opens a file too, less 256 for the databases.
+    /// the files, since a download opens a file too, less 256 for the databases and their connections to PostgreSQL.
+    /// - Parameters:
+    ///   - ports: the number of ports that are open.
+    ///   - databaseConnections: the number of connections to PostgreSQL.
+    ///   - files: the limit of open files.
     /// - Returns: 32 to 4096.
-    public static func mostConnections(sharedBy ports: Int) -> Int {
-        min(max((OpenFiles.limit - 256) / 2 / max(ports, 1), 32), 4096)
+    public static func mostConnections(
+        sharedBy ports: Int, databaseConnections: Int = 0, files: Int = OpenFiles.limit
+    ) -> Int {
+        min(max((files - 256 - databaseConnections) / 2 / max(ports, 1), 32), 4096)
     }
 }

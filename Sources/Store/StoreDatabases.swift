@@ -26,12 +26,15 @@ public struct StoreDatabases: Sendable {
         public var node: Int?
         /// The name of this process for the others' messages.
         public var name: String
+        /// The machine's clock, in milliseconds since 1970.
+        public var now: @Sendable () -> Int64
 
         /// Creates the way in which a process shares a database. The parameters are the properties.
-        public init(facts: ProcessFacts, node: Int? = nil, name: String) {
+        public init(facts: ProcessFacts, node: Int? = nil, name: String, now: @escaping @Sendable () -> Int64) {
             self.facts = facts
             self.node = node
             self.name = name
+            self.now = now
         }
     }
 
@@ -79,7 +82,8 @@ public struct StoreDatabases: Sendable {
                     location, .alone(soleUse), connections, mayMigrate: mayMigrate, logger, check)
             }
             let membership = try await Membership(
-                of: apps, name: sharing.name, facts: sharing.facts, node: sharing.node, logger: logger)
+                of: apps, name: sharing.name, facts: sharing.facts, node: sharing.node, now: sharing.now,
+                logger: logger)
             return try await open(
                 location, .shared(membership), connections, mayMigrate: mayMigrate, logger, check)
         } catch let error as DatabaseError where error.code == .inUse {

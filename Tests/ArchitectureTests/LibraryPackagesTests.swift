@@ -22,25 +22,31 @@ struct LibraryPackagesTests {
         #expect(manifest.packages.count > 10)
         let used = manifest.libraryTargets.reduce(into: Set<String>()) { $0.formUnion(manifest.packages(below: $1)) }
         #expect(manifest.serverPackages.sorted() == manifest.packages.subtracting(used).sorted())
+        let named = Set(manifest.targets.flatMap(\.dependencies))
+        #expect(Set(manifest.modules.keys).subtracting(named).sorted() == [], "listed, and used by no target")
     }
 
     @Test func packagesBelowAreFound() {
         let manifest = Manifest(
             text: """
+                let libraryPackages = ["one": ["One"]]
+                let serverPackages = [
+                    "two": ["Two", "More"],
+                ]
                 let package = Package(
                     products: [.library(name: "App", targets: ["App"])],
                     dependencies: [.package(url: "https://example.com/a/one", from: "1.0.0")],
                     targets: [
                         .target(name: "App", dependencies: ["Floor"]),
-                        .target(name: "Floor", dependencies: [.product(name: "One", package: "one")]),
-                        .target(name: "Server", dependencies: ["Floor", .product(name: "Two", package: "two")]),
+                        .target(name: "Floor", dependencies: ["One"]),
+                        .target(name: "Server", dependencies: ["Floor", "More"]),
                     ]
                 )
-                let serverPackages: Set = ["two"]
                 """)
         #expect(manifest.libraryTargets == ["App"])
         #expect(manifest.packages == ["one"])
         #expect(manifest.serverPackages == ["two"])
+        #expect(manifest.modules == ["One": "one", "Two": "two", "More": "two"])
         #expect(manifest.packages(below: "App") == ["one"])
         #expect(manifest.packages(below: "Server") == ["one", "two"])
     }

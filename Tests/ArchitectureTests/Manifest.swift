@@ -8,10 +8,8 @@ struct Manifest {
         var line: Int
         /// Whether it is an executable.
         var isProgram: Bool
-        /// Names of targets and products.
+        /// Names of targets, and of modules of other packages.
         var dependencies: [String]
-        /// The packages of these products.
-        var packages: Set<String>
     }
 
     let targets: [Target]
@@ -21,34 +19,27 @@ struct Manifest {
     let packages: Set<String>
     /// The packages that are left out without the trait `Servers`.
     let serverPackages: Set<String>
+    /// The modules of other packages that targets may use, each with its package.
+    let modules: [String: String]
 
     init(text: String) {
         let declaration = /\.(target|executableTarget|testTarget|systemLibrary|macro|plugin)\(\s*name:\s*"([^"]+)"/
-        var found: [Target] = []
-        // A `.target(name:)` inside another one is a dependency.
-        var end = text.startIndex
-        for match in text.matches(of: declaration) where match.range.lowerBound >= end {
+        targets = text.matches(of: declaration).map { match in
             let body = Self.balanced(text[match.range.lowerBound...])
-            end = body.endIndex
-            found.append(
-                Target(
-                    name: String(match.2),
-                    folder: body.firstMatch(of: /\bpath:\s*"([^"]+)"/).map { String($0.1) }
-                        ?? (match.1 == "testTarget" ? "Tests/" : "Sources/") + match.2,
-                    line: text[..<match.range.lowerBound].count { $0 == "\n" } + 1,
-                    isProgram: match.1 == "executableTarget",
-                    dependencies: Self.dependencies(in: body),
-                    packages: Set(body.matches(of: /\bpackage:\s*"([^"]+)"/).map { String($0.1) })
-                )
+            return Target(
+                name: String(match.2),
+                folder: body.firstMatch(of: /\bpath:\s*"([^"]+)"/).map { String($0.1) }
+                    ?? (match.1 == "testTarget" ? "Tests/" : "Sources/") + match.2,
+                line: text[..<match.range.lowerBound].count { $0 == "\n" } + 1,
+                isProgram: match.1 == "executableTarget",
+                dependencies: Self.dependencies(in: body)
             )
         }
-        targets = found
         libraryTargets = text.matches(of: /\.library\(name: "[^"]+", targets: \["([^"]+)"\]\)/).map { String($0.1) }
         packages = Set(text.matches(of: /\.package\(url: "[^"]+\/([^"\/]+)"/).map { String($0.1) })
-        serverPackages =
-            text.firstMatch(of: /let serverPackages: Set = \[([^\]]+)\]/).map { list in
-                Set(list.1.matches(of: /"([^"]+)"/).map { String($0.1) })
-            } ?? []
+        let server = Self.modules(of: "serverPackages", in: text)
+        serverPackages = Set(server.values)
+        modules = Self.modules(of: "libraryPackages", in: text).merging(server) { first, _ in first }
     }
 
     /// The packages that a target and the targets below it use.
@@ -57,7 +48,7 @@ struct Manifest {
         var seen: Set<String> = []
         func visit(_ name: String) {
             guard seen.insert(name).inserted, let target = targets.first(where: { $0.name == name }) else { return }
-            packages.formUnion(target.packages)
+            packages.formUnion(target.dependencies.compactMap { modules[$0] })
             target.dependencies.forEach(visit)
         }
         visit(target)
@@ -82,7 +73,17 @@ struct Manifest {
     private static func dependencies(in body: Substring) -> [String] {
         guard let start = body.firstMatch(of: /\bdependencies:\s*\[/) else { return [] }
         let list = balanced(body[body.index(before: start.range.upperBound)...])
-        let entry = /\.(?:product|target|byName)\(\s*name:\s*"([^"]+)"[^)]*\)|"([^"]+)"/
-        return list.matches(of: entry).compactMap { ($0.1 ?? $0.2).map(String.init) }
+        return list.matches(of: /"([^"]+)"/).map { String($0.1) }
+    }
+
+    /// The modules of a list of packages such as `["swift-log": ["Logging"]]`, each with its package.
+    private static func modules(of list: String, in text: String) -> [String: String] {
+        guard let start = text.firstRange(of: "let \(list) = [") else { return [:] }
+        let packages = balanced(text[text.index(before: start.upperBound)...])
+        var modules: [String: String] = [:]
+        for package in packages.matches(of: /"([^"]+)":\s*\[([^\]]*)\]/) {
+            for module in package.2.matches(of: /"([^"]+)"/) { modules[String(module.1)] = String(package.1) }
+        }
+        return modules
     }
 }

@@ -1,4 +1,8 @@
 import ControlWire
+import Foundation
+import HTTPSupport
+import Hummingbird
+import Logging
 import StoreWire
 import TestSupport
 import Testing
@@ -141,5 +145,61 @@ import Testing
             #expect(try await browser.submit(clock, "/sandbox/clock/freeze").status == 303)
             #expect(try await browser.get("/sandbox").text.contains("class=\"clock moved frozen\""))
         }
+    }
+
+    @Test func `the processes of a store are listed, and the overview counts those that fail`() async throws {
+        try await RunningConsole.with { console in
+            let alone = console.browser()
+            #expect(try await !alone.get("/sandbox/settings").text.contains("id=\"processes\""))
+            #expect(try await !alone.get("/sandbox").text.contains(">Processes<"))
+
+            func process(_ node: Int, _ state: String, silence: Int = 0) -> ControlAPI.StoreProcess {
+                ControlAPI.StoreProcess(
+                    node: node, name: "process \(4_700 + node) on store-\(node)",
+                    address: "http://10.0.0.1\(node):8400", startedDate: "2027-01-15T07:00:00.000Z", isOwn: node == 1,
+                    state: state, silence: silence)
+            }
+            let control = SharedControl(
+                calls: console.store.inProcessControl,
+                processes: [process(1, "ready"), process(2, "cannot_hear"), process(3, "silent", silence: 180)])
+            var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+            logger.logLevel = .critical
+            let application = ConsoleApplication(
+                ConsoleConfiguration(limits: ServerLimits()), ConsoleBackends(control: control),
+                now: { console.now.date }, logger: logger, onReady: { _ in })
+            let browser = TestBrowser(responder: application.router().buildResponder())
+            let settings = try await browser.get("/sandbox/settings").text
+            #expect(settings.contains("id=\"processes\""))
+            for words in [
+                "process 4701 on store-1", "this one", "http://10.0.0.13:8400", "2027-01-15 07:00:00", "Ready",
+                "Does not hear the others", "cannot_hear", "Silent", "for 3 min",
+            ] {
+                #expect(settings.contains(words), "\(words)")
+            }
+            let overview = try await browser.get("/sandbox").text
+            #expect(overview.contains("2 not ready") && overview.contains("of this process"))
+            #expect(try await browser.get("/sandbox/notifications").text.contains(ProcessParts.ownNote))
+        }
+    }
+}
+
+/// A control port of a store that has processes beside it.
+private struct SharedControl: APICalls {
+    let calls: any APICalls
+    let processes: [ControlAPI.StoreProcess]
+
+    func send(
+        _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
+    ) async throws -> APIAnswer {
+        var answer = try await calls.send(method, path, body: body, type: type, token: token, for: caller)
+        guard path == ControlRoute.settings.path else { return answer }
+        var settings = try JSONDecoder().decode(ControlAPI.Settings.self, from: answer.body)
+        settings.processes = processes
+        answer.body = try JSONEncoder().encode(settings)
+        return answer
+    }
+
+    func stream(_ path: String, for caller: APICaller) async throws -> Response {
+        try await calls.stream(path, for: caller)
     }
 }

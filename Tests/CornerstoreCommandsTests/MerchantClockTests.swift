@@ -1,6 +1,5 @@
 import Foundation
 import MerchantWire
-import StoreKit
 import StoreServer
 import StoreWire
 import TestSupport
@@ -12,21 +11,6 @@ import Testing
 /// The merchant of `cornerstore serve`, with nothing configured: the store's notifications reach it, and its books
 /// follow the stores' clocks.
 @Suite(.timeLimit(.minutes(1))) struct MerchantClockTests {
-    private static let catalog = """
-        cornerstore-catalog: 1
-        apps:
-          - bundleID: com.example.app
-            name: Example
-            products: [{productID: coins, type: Consumable, displayPrice: 0.99}]
-            subscriptionGroups:
-              - id: "21000001"
-                name: Club
-                subscriptions:
-                  - productID: club.monthly
-                    groupNumber: 1
-                    recurringSubscriptionPeriod: P1M
-                    displayPrice: 5.99
-        """
     private static let products = """
         app: com.example.app
         products:
@@ -35,7 +19,7 @@ import Testing
         """
 
     private static func with(_ body: @Sendable (RunningStore, Merchant) async throws -> Void) async throws {
-        try await RunningStore.with(yaml: catalog, merchant: MerchantSettings(port: 0)) { store in
+        try await RunningStore.with(yaml: RunningStore.club, merchant: MerchantSettings(port: 0)) { store in
             let merchant = try #require(store.application.merchant).merchant
             try await merchant.importProducts(from: try ProductsFile(yaml: Array(products.utf8), file: "products.yaml"))
             try await body(store, merchant)
@@ -47,18 +31,10 @@ import Testing
     private static func buy(
         _ product: ProductID, _ store: RunningStore, _ merchant: Merchant
     ) async throws -> String {
-        let tester = try #require(SandboxTester.read(from: URL(fileURLWithPath: store.data)))
-        let customer = StoreCredentials(email: tester.email, password: tester.password)
-        return try await ShellSession.with(customer, at: store.addresses.store(.sandbox)) { session in
-            let bought: PurchaseResponse = try await session.send(
-                .purchases,
-                PurchaseRequest(
-                    idempotencyKey: UUID(), bundleID: "com.example.app", productID: product, quantity: 1,
-                    applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil))
-            let id = try #require(bought.transaction?.transactionID.description)
-            _ = try await merchant.redeem(transactionID: id, in: "com.example.app", for: "ann")
-            return id
-        }
+        let bought = try await store.buy(product)
+        let id = try #require(bought.transaction?.transactionID.description)
+        _ = try await merchant.redeem(transactionID: id, in: "com.example.app", for: "ann")
+        return id
     }
 
     /// Waits until the merchant has received a notification of a type.

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import MerchantWire
 import TestSupport
@@ -124,6 +125,11 @@ import Testing
             #expect(await shop.run("remove coins --delete --app com.b").output == "coins of com.b is deleted.\n")
             #expect(await shop.run("show coins").status == 0)
         }
+    }
+
+    @Test func `a merchant without products names the command that adds one`() {
+        let error = #expect(throws: CommandError.self) { try ProductTarget.parse(["coins"]).known(in: []) }
+        #expect(error?.detail.contains("no products. Add one with “cornerstore merchant products put”") == true)
     }
 
     @Test(arguments: [

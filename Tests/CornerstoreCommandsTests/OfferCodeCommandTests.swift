@@ -4,28 +4,8 @@ import Testing
 @testable import CornerstoreCommands
 
 @Suite(.timeLimit(.minutes(1))) struct OfferCodeCommandTests {
-    private static let club = """
-        cornerstore-catalog: 1
-        apps:
-          - bundleID: com.example.app
-            name: Example
-            products: []
-            subscriptionGroups:
-              - id: "21000001"
-                name: Club
-                subscriptions:
-                  - productID: club.monthly
-                    groupNumber: 1
-                    recurringSubscriptionPeriod: P1M
-                    displayPrice: 5.99
-                    codeOffers:
-                      - { referenceName: Spring, paymentMode: payAsYouGo, displayPrice: 0.99, subscriptionPeriod: P1M }
-                    winbackOffers:
-                      - { offerID: return, paymentMode: free, subscriptionPeriod: P1M }
-        """
-
     @Test func codesAreCreatedAndRedeemed() async throws {
-        try await RunningStore.with(yaml: Self.club) { store in
+        try await RunningStore.with(yaml: RunningStore.club) { store in
             #expect(await store.run("offer-code").output == "No offer codes.\n")
             let lines = await store.run("offer-code create-batch club.monthly --offer Spring --count 3")
             let codes = lines.output.split(separator: "\n").map(String.init)
@@ -56,7 +36,7 @@ import Testing
     }
 
     @Test func aFormerSubscriberComesBack() async throws {
-        try await RunningStore.with(yaml: Self.club) { store in
+        try await RunningStore.with(yaml: RunningStore.club) { store in
             _ = await store.run("offer-code create-custom club.monthly A --offer Spring --limit 1")
             #expect(await store.run("redeem a").status == 0)
             #expect(await store.run("subscriptions cancel").status == 0)

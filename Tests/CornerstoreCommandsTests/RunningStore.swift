@@ -1,8 +1,11 @@
 import Foundation
 import ServiceLifecycle
 import Store
+import StoreKit
 import StoreServer
+import StoreWire
 import TestSupport
+import Testing
 
 @testable import CornerstoreCommands
 
@@ -12,6 +15,8 @@ struct RunningStore: Sendable {
     let addresses: Addresses
     /// What runs.
     let application: StoreAndMerchant
+    /// Tells it to stop, as a signal does, and returns at once.
+    let stop: @Sendable () async -> Void
 
     /// Runs a command against it.
     func run(_ line: String...) async -> (status: Int32, output: String, errors: String) {
@@ -29,12 +34,63 @@ struct RunningStore: Sendable {
         "referenceName": "Pro", "type": "NonConsumable"}], "settings": {}, "subscriptionGroups": [], "version": {"major": 3, "minor": 0}}
         """
 
+    /// A catalog in our own format: a consumable, and two groups of subscriptions with each kind of offer.
+    static let club = """
+        cornerstore-catalog: 1
+        apps:
+          - bundleID: com.example.app
+            name: Example
+            products: [{ productID: coins, type: Consumable, displayPrice: 0.99 }]
+            subscriptionGroups:
+              - id: "21000001"
+                name: Club
+                subscriptions:
+                  - productID: club.yearly
+                    groupNumber: 1
+                    recurringSubscriptionPeriod: P1Y
+                    displayPrice: 49.99
+                    localizations: [{ locale: en_US, displayName: A Year of the Club, description: All of it }]
+                  - productID: club.monthly
+                    groupNumber: 2
+                    recurringSubscriptionPeriod: P1M
+                    displayPrice: 5.99
+                    codeOffers:
+                      - { referenceName: Spring, paymentMode: payAsYouGo, displayPrice: 0.99, subscriptionPeriod: P1M }
+                    adHocOffers:
+                      - { offerID: come-back, paymentMode: payAsYouGo, displayPrice: 1.99, subscriptionPeriod: P1M }
+                    winbackOffers:
+                      - { offerID: return, paymentMode: free, subscriptionPeriod: P1M }
+              - id: "21000002"
+                name: Gym
+                subscriptions:
+                  - productID: gym.monthly
+                    groupNumber: 1
+                    recurringSubscriptionPeriod: P1M
+                    displayPrice: 9.99
+        """
+
+    /// Buys a product in the sandbox as its tester, without StoreKit, which a process can configure only once.
+    func buy(_ product: ProductID) async throws -> PurchaseResponse {
+        let tester = try #require(SandboxTester.read(from: URL(fileURLWithPath: data)))
+        let customer = StoreCredentials(email: tester.email, password: tester.password)
+        return try await ShellSession.with(customer, at: addresses.store(.sandbox)) { session in
+            let bought: PurchaseResponse = try await session.send(
+                .purchases,
+                PurchaseRequest(
+                    idempotencyKey: UUID(), bundleID: "com.example.app", productID: product, quantity: 1,
+                    applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil))
+            #expect(bought.state == .purchased)
+            return bought
+        }
+    }
+
     /// - Parameters:
     ///   - yaml: a catalog in our own format; nil for ``catalog``.
     ///   - files: the files beside the catalog, by name.
     ///   - merchant: the settings of the merchant beside it; nil for none.
+    ///   - hasConsole: whether a console runs beside it.
     static func with(
-        yaml: String? = nil, files: [String: Data] = [:], merchant: MerchantSettings? = nil,
+        yaml: String? = nil, files: [String: Data] = [:], merchant: MerchantSettings? = nil, hasConsole: Bool = false,
         _ body: @Sendable (RunningStore) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.with { directory in
@@ -54,7 +110,12 @@ struct RunningStore: Sendable {
             let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
             let group = ServiceGroup(
                 configuration: .init(
-                    services: [.init(service: StoreService(application: application) { isReady.yield($0) })],
+                    services: [
+                        .init(
+                            service: StoreService(application: application, hasConsole: hasConsole) {
+                                isReady.yield($0)
+                            })
+                    ],
                     logger: ServeAction.logger(.critical)))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
@@ -64,7 +125,9 @@ struct RunningStore: Sendable {
                 for await addresses in ready {
                     do {
                         try await body(
-                            RunningStore(directory: directory, addresses: addresses, application: application))
+                            RunningStore(
+                                directory: directory, addresses: addresses, application: application,
+                                stop: { await group.triggerGracefulShutdown() }))
                     } catch {
                         await group.triggerGracefulShutdown()
                         throw error

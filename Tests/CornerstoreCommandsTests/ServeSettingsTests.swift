@@ -73,6 +73,14 @@ import Testing
         #expect(try none.configuration().signInRates == nil && none.merchant()?.rates == nil)
     }
 
+    @Test func onlyOpenPortsShareTheLimitOfOpenFiles() throws {
+        let cases: [([ServeSetting: String], Int)] = [
+            ([:], 6), ([.noMerchant: "true"], 5), ([.noConsole: "true"], 5),
+            ([.noMerchant: "true", .noConsole: "true"], 4), ([.noConsole: "false"], 6),
+        ]
+        for (flags, ports) in cases { #expect(try settings(flags: flags).ports() == ports, "\(flags)") }
+    }
+
     @Test(arguments: ["", "x", "0", "-1", "1:0", "1:2:3", "1:", ":1", "nan", "inf", "1e9"])
     func aRateThatIsNoneIsRefused(_ text: String) throws {
         #expect(throws: CommandError.self) { try settings(flags: [.signInRate: text]).configuration() }

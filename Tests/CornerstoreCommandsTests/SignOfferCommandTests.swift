@@ -1,29 +1,12 @@
+import Crypto
 import Foundation
 import Testing
 
 @testable import CornerstoreCommands
 
 @Suite(.timeLimit(.minutes(1))) struct SignOfferCommandTests {
-    private static let club = """
-        cornerstore-catalog: 1
-        apps:
-          - bundleID: com.example.app
-            name: Example
-            products: []
-            subscriptionGroups:
-              - id: "21000001"
-                name: Club
-                subscriptions:
-                  - productID: club.monthly
-                    groupNumber: 1
-                    recurringSubscriptionPeriod: P1M
-                    displayPrice: 5.99
-                    adHocOffers:
-                      - { offerID: come-back, paymentMode: payAsYouGo, displayPrice: 1.99, subscriptionPeriod: P1M }
-        """
-
     @Test func aSignedOfferIsBought() async throws {
-        try await RunningStore.with(yaml: Self.club) { store async throws in
+        try await RunningStore.with(yaml: RunningStore.club) { store async throws in
             @Sendable func buy(_ options: String...) async throws -> ChildProcess.Result {
                 try await Program.run(["buy", "club.monthly", "--data", store.data] + options)
             }
@@ -41,6 +24,19 @@ import Testing
             #expect((document["compactJWS"] as? String)?.hasPrefix("ey") == true)
             let other = await store.run("key sign-offer club.monthly --offer a --key B --key-file \(keyFile)")
             #expect(other.status == 1 && other.errors.contains("has no key B"))
+
+            // Files of other keys, which would sign what the store refuses.
+            let second = store.directory.path("second.p8")
+            let next = try await store.run("key make --app com.example.app --out \(second) --json").output.object()
+            let nextID = try #require(next["keyId"] as? String)
+            let mixed = await store.run(
+                "key sign-offer club.monthly --offer come-back --key \(key) --key-file \(second)")
+            #expect(mixed.status == 1 && mixed.output.isEmpty)
+            #expect(mixed.errors.contains("does not contain the key \(key). It contains the key \(nextID)"), "\(mixed)")
+            let foreign = store.directory.path("foreign.p8")
+            try P256.Signing.PrivateKey().pemRepresentation.write(toFile: foreign, atomically: true, encoding: .utf8)
+            let strange = await store.run("key sign-offer club.monthly --offer a --key \(key) --key-file \(foreign)")
+            #expect(strange.status == 1 && strange.errors.contains("a key that this store did not make"), "\(strange)")
 
             let file = store.directory.path("offer.jws")
             try signed.output.write(toFile: file, atomically: true, encoding: .utf8)

@@ -1,59 +1,15 @@
 import Foundation
-import StoreKit
-import StoreServer
-import StoreWire
 import Testing
 
 @testable import CornerstoreCommands
 
 @Suite(.timeLimit(.minutes(1))) struct SubscriptionsCommandTests {
-    private static let club = """
-        cornerstore-catalog: 1
-        apps:
-          - bundleID: com.example.app
-            name: Example
-            products: []
-            subscriptionGroups:
-              - id: "21000001"
-                name: Club
-                subscriptions:
-                  - productID: club.yearly
-                    groupNumber: 1
-                    recurringSubscriptionPeriod: P1Y
-                    displayPrice: 49.99
-                    localizations: [{ locale: en_US, displayName: A Year of the Club, description: All of it }]
-                  - productID: club.monthly
-                    groupNumber: 2
-                    recurringSubscriptionPeriod: P1M
-                    displayPrice: 5.99
-              - id: "21000002"
-                name: Gym
-                subscriptions:
-                  - productID: gym.monthly
-                    groupNumber: 1
-                    recurringSubscriptionPeriod: P1M
-                    displayPrice: 9.99
-        """
-
-    private func buy(_ product: ProductID, _ store: RunningStore) async throws {
-        let tester = try #require(SandboxTester.read(from: URL(fileURLWithPath: store.data)))
-        let customer = StoreCredentials(email: tester.email, password: tester.password)
-        try await ShellSession.with(customer, at: store.addresses.store(.sandbox)) { session in
-            let bought: PurchaseResponse = try await session.send(
-                .purchases,
-                PurchaseRequest(
-                    idempotencyKey: UUID(), bundleID: "com.example.app", productID: product, quantity: 1,
-                    applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil))
-            #expect(bought.state == .purchased)
-        }
-    }
-
     private func charge(_ subscription: [String: Any]) -> [String: Any]? {
         subscription["nextCharge"] as? [String: Any]
     }
 
     @Test func buyingALowerPlanSaysThatItWaits() async throws {
-        try await RunningStore.with(yaml: Self.club) { store in
+        try await RunningStore.with(yaml: RunningStore.club) { store in
             let bought = try await Program.run(["buy", "club.yearly", "--data", store.data, "--json"]).output.object()
             #expect(bought["until"] == nil)
             let answer = try await Program.run(["buy", "club.monthly", "--data", store.data, "--json"]).output.object()
@@ -70,11 +26,11 @@ import Testing
     }
 
     @Test func theCustomerManagesInTheTerminal() async throws {
-        try await RunningStore.with(yaml: Self.club) { store in
+        try await RunningStore.with(yaml: RunningStore.club) { store in
             #expect(await store.run("subscriptions").output.hasPrefix("The account has no subscriptions."))
             let nothing = await store.run("subscriptions cancel")
             #expect(nothing.status == 1 && nothing.errors.contains("no subscription whose renewal can be turned off"))
-            try await buy("club.monthly", store)
+            _ = try await store.buy("club.monthly")
 
             let table = await store.run("subscriptions").output
             #expect(table.contains("next charge") && table.contains("5.99 USD") && table.contains("A Year of the Club"))

@@ -8,13 +8,6 @@ private func notice(_ node: Int, _ version: Int64, _ details: String...) -> Chan
     ChangeNotice(node: node, version: version, announcements: details.map(announcement))
 }
 
-/// The work to do next.
-private enum Work: Equatable {
-    case nothing
-    case everything
-    case changes([Announcement])
-}
-
 /// The changes under test.
 private final class Subject {
     private var changes = HeardChanges()
@@ -30,13 +23,7 @@ private final class Subject {
         changes.beat(versions, confirmation)
     }
 
-    func next() -> Work {
-        switch changes.next() {
-        case nil: .nothing
-        case .some(nil): .everything
-        case .some(.some(let announcements)): .changes(announcements)
-        }
-    }
+    func next() -> HeardChanges.Work { changes.next() }
 }
 
 @Suite(.timeLimit(.minutes(1))) struct HeardChangesTests {

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -147,8 +148,14 @@ import Testing
             try await until { two.isFresh }
             try await scene.withDatabase(one) { database async throws in
                 scene.relay.hold(afterReceiving: 0)
+                async let reading = ContinuousClock().measure { try await database.check() }
+                let begun = ContinuousClock.now
                 try await database.announce("a", "x")
+                let took = ContinuousClock.now - begun
                 #expect(!two.isFresh || journal.details == ["x"])
+                // At most 1.25 s after the commit. A busy machine delays the read, too, and gets a second more.
+                let read = try await reading
+                #expect(took < .milliseconds(2_250) + read)
                 scene.relay.mend()
                 // It notices what it missed.
                 try await until { journal.details == ["x"] || journal.readings > 1 }
@@ -220,9 +227,22 @@ import Testing
             (facts.address, facts.node) = ("http://127.0.0.1:1", 40)
             two.tell(facts)
             try await until { one.others.first?.address == "http://127.0.0.1:1" }
-            #expect(one.others.map(\.node) == [two.node])
+            #expect(one.others.map(\.node) == [two.node] && one.known.map(\.facts) == one.others)
+            // A process that was killed a minute ago is known, as silent; one that ended in order is not.
+            let killed = try JSONEncoder().encode(ProcessFacts(node: 63, version: "1", name: "killed", startedAt: 1))
+            try await scene.withProcesses { processes async throws in
+                _ = try await processes.write { connection in
+                    try connection.execute(
+                        """
+                        INSERT INTO store_processes (node, session, name, started_at, beat, hears, facts)
+                        VALUES (63, 'killed', 'killed', 1,
+                            CAST(1000 * EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT) - 60000, TRUE, $1)
+                        """, [String(decoding: killed, as: UTF8.self)])
+                }
+            }
             await two.leave()
             try await until { one.others.isEmpty }
+            #expect(one.known.map(\.facts.name) == ["killed"] && one.known.first.map { $0.silence >= 60_000 } == true)
             await one.leave()
         }
     }

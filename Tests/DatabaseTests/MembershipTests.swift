@@ -249,12 +249,18 @@ import Testing
             var timing = Membership.Timing()
             timing.beat = .milliseconds(20)
             timing.machine = shift.machine
-            let one = try await scene.join(timing: timing)
+            let one = try await scene.join(relayed: true, timing: timing)
             ChangeJournal().hear(one)
             try await until { one.isFresh }
             shift.set(-60_000)
             try await until { one.state.problem == "clock_differs" }
-            #expect(one.state.clockOffset > 50_000 && !one.isFresh)
+            #expect(one.state.clockOffset > 50_000 && !one.isFresh && !one.isCurrent)
+            await expect(.unavailable) { try one.check() }
+            // A new connection does not make it right.
+            scene.relay.cut()
+            try await until { one.state.problem == "no_node" }
+            scene.relay.mend()
+            try await until { one.state.problem == "clock_differs" }
             await expect(.unavailable) { try one.check() }
             shift.set(0)
             try await until { one.isFresh }

@@ -244,6 +244,22 @@ private func value(_ connection: Connection) throws -> Int {
         }
     }
 
+    /// Costs the two seconds of one connection to a server that says nothing.
+    @Test func `only the first connection waits for a former primary that is gone`() async throws {
+        try await Backend.postgresql.withLocation { location in
+            guard case .postgresql(let url, let schema, _) = location, let parts = URLComponents(string: url)
+            else { return }
+            let gone = try RawServer { connection, _ in _ = connection.readToEnd() }
+            defer { gone.close() }
+            let role = "\(parts.percentEncodedUser ?? ""):\(parts.percentEncodedPassword ?? "")"
+            let servers = "127.0.0.1:\(gone.port),\(parts.percentEncodedHost ?? ""):\(parts.port ?? 5432)"
+            let both = DatabaseLocation.postgresql(
+                url: "postgres://\(role)@\(servers)\(parts.percentEncodedPath)", schema: schema, connections: 1)
+            for _ in 0..<2 { try await Database.readUnmigrated(both) { _ = try $0.query("SELECT 1") } }
+            #expect(gone.connections == 1)
+        }
+    }
+
     @Test func aWrongPasswordIsNotRepeated() async throws {
         let address = try #require(Backend.address)
         var components = try #require(URLComponents(string: address))
@@ -288,7 +304,7 @@ private func value(_ connection: Connection) throws -> Int {
         #expect(parameters["password"] == "p@ss")
         #expect(parameters["dbname"] == "d")
         #expect(parameters["connect_timeout"] == "9")
-        #expect(parameters["tcp_user_timeout"] == "5000")
+        #expect(parameters["tcp_user_timeout"] == "3000")
         #expect(parameters["client_encoding"] == "UTF8")
         #expect(address.withoutSecrets("it was p@ss, was it") == "it was ***, was it")
     }
@@ -300,14 +316,33 @@ private func value(_ connection: Connection) throws -> Int {
         }
         let several = try parameters("postgres://a:1,b:2/d")
         #expect(several["target_session_attrs"] == "read-write" && several["connect_timeout"] == "2")
-        #expect(several["tcp_user_timeout"] == "5000")
+        #expect(several["tcp_user_timeout"] == "3000")
+        // Linux gives up an idle connection with the keepalive that follows this time.
+        #expect(several["keepalives_idle"] == "1" && several["keepalives_interval"] == "1")
         let chosen = try parameters(
             "postgres://a:1,b:2/d?target_session_attrs=any&connect_timeout=7&tcp_user_timeout=9000")
         #expect(chosen["target_session_attrs"] == "any" && chosen["connect_timeout"] == "7")
         #expect(chosen["tcp_user_timeout"] == "9000")
         let one = try parameters("postgres://a:1/d")
         #expect(one["target_session_attrs"] == nil && one["connect_timeout"] == "5")
-        #expect(one["tcp_user_timeout"] == "15000")
+        #expect(one["tcp_user_timeout"] == "15000" && one["keepalives_idle"] == "15")
+    }
+
+    @Test func `a connection goes first to the server that was the last primary`() throws {
+        func servers(_ url: String, after host: String, _ port: String) throws -> [String?] {
+            try PostgreSQLAddress(url: url, schema: "s").rememberPrimary(host: host, port: port)
+            let parameters = try PostgreSQLAddress(url: url, schema: "other").parametersForConnection
+            let values = Dictionary(parameters.map { ($0.keyword, $0.value) }) { $1 }
+            return [values["host"], values["port"]]
+        }
+        #expect(try servers("postgres://i:1,j:2,k:3/d", after: "j", "2") == ["j,k,i", "2,3,1"])
+        #expect(try servers("postgres://i:1,j:2,k:3/d", after: "i", "1") == ["i,j,k", "1,2,3"])
+        #expect(try servers("postgres://i:1,i:2/d", after: "i", "2") == ["i,i", "2,1"])
+        #expect(try servers("postgres://[::1],j/d", after: "j", "5432") == ["j,::1", ","])
+        #expect(try servers("postgres://i,j/d?port=7", after: "j", "7") == ["j,i", "7"])
+        #expect(try servers("postgres://i:1,j:2/d", after: "unknown", "2") == ["i,j", "1,2"])
+        // There the one that was found last need not be the primary.
+        #expect(try servers("postgres://i:1,j:2/d?target_session_attrs=any", after: "j", "2") == ["i,j", "1,2"])
     }
 
     @Test(arguments: [

@@ -10,25 +10,27 @@ import TestSupport
 extension ClusterRun {
     // MARK: Numbers
 
-    /// Each store has a number of its own and knows of all others.
+    /// Each store has the number that it was given and knows of all others.
     func checkNumbers() async throws {
-        var nodes: [Int] = []
-        let end = ContinuousClock.now + .seconds(10)
-        for address in await cluster.stores.controlPorts() {
+        for (index, address) in await cluster.stores.controlPorts().enumerated() {
+            // The numbers of the stores begin with 1.
+            let number = index + 1
             let settings = try await HTTPReply("GET", "\(address)/control/v1/settings")
-            if let node = settings.json["node"] as? Int { nodes.append(node) }
+            if let node = settings.json["node"] as? Int {
+                findings.check(node == number, "store \(number) has the number \(node)")
+            } else {
+                findings.add("store \(number) names no number: \(settings.status) \(settings.text.prefix(200))")
+            }
             let expected = "store_processes \(cluster.stores.count)\n"
-            var metrics = ""
             // A store that has just started is known to the others after their next beat.
-            repeat {
-                metrics = try await HTTPReply("GET", "\(address)/metrics").text
-            } while !metrics.contains(expected) && ContinuousClock.now < end
+            let metrics = try await HTTPReply.eventually {
+                try await HTTPReply("GET", "\(address)/metrics")
+            } until: {
+                $0.text.contains(expected)
+            }
             findings.check(
-                metrics.contains(expected), "a store does not know of \(cluster.stores.count) processes")
+                metrics.text.contains(expected), "store \(number) does not know of \(cluster.stores.count) processes")
         }
-        findings.check(
-            nodes.count == cluster.stores.count && Set(nodes).count == nodes.count,
-            "the stores have the numbers \(nodes)")
     }
 
     // MARK: Content
@@ -59,10 +61,12 @@ extension ClusterRun {
         func append(at address: String) async throws -> HTTPReply {
             try await send("PATCH", address, "uploads/\(id)?offset=0", package, type: "application/octet-stream")
         }
-        var refused = try await append(at: stores[0])
-        let end = ContinuousClock.now + .seconds(10)
         // The stores tell each other where their uploads are with their beats.
-        while refused.status != 421, ContinuousClock.now < end { refused = try await append(at: stores[0]) }
+        let refused = try await HTTPReply.eventually {
+            try await append(at: stores[0])
+        } until: {
+            $0.status == 421
+        }
         let node = refused.headers["cornerstore-process"].flatMap { Int($0, radix: 16) }
         findings.check(
             refused.status == 421 && refused.code == "other_process" && node == 2,
@@ -75,9 +79,10 @@ extension ClusterRun {
         findings.check(
             completed.status == 200, "the end of an upload: \(completed.status) \(completed.text.prefix(200))")
         for store in stores {
-            var listed = try await HTTPReply("GET", "\(store)/control/v1/content")
-            while !listed.text.contains(KillTestApp.sha256(package)), ContinuousClock.now < end {
-                listed = try await HTTPReply("GET", "\(store)/control/v1/content")
+            let listed = try await HTTPReply.eventually {
+                try await HTTPReply("GET", "\(store)/control/v1/content")
+            } until: {
+                $0.text.contains(KillTestApp.sha256(package))
             }
             findings.check(
                 listed.text.contains(KillTestApp.sha256(package)),

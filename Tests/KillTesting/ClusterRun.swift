@@ -52,13 +52,18 @@ public struct ClusterRun: Sendable {
         public var signedOut = 0
         /// Refunds.
         public var refunds = 0
+        /// How long each lock, payment ban and sign-out took until it was answered. From then on it held everywhere.
+        public var locks: [Duration] = []
+        /// The times of those that met no kill.
+        public var quietLocks: [Duration] = []
         /// What is wrong, one sentence each.
         public var wrong: [String] = []
 
         /// The numbers in a line.
         public var line: String {
             "kills of stores \(killedStores.count), of merchants \(killedMerchants); purchases \(purchases), refused \(refused), "
-                + "signed out \(signedOut), redemptions \(redemptions), refunds \(refunds), wrong \(wrong.count)"
+                + "signed out \(signedOut), redemptions \(redemptions), refunds \(refunds), wrong \(wrong.count); "
+                + "locks \(Self.text(locks)); those without a kill \(Self.text(quietLocks))"
         }
 
         /// What a run with refunds did too seldom to show anything, one sentence each.
@@ -70,6 +75,7 @@ public struct ClusterRun: Sendable {
                 ("kills of merchants", killedMerchants, seconds / 60), ("purchases", purchases, max(1, seconds)),
                 ("refused purchases", refused, 1), ("purchases after a sign-out", signedOut, 1),
                 ("redemptions", redemptions, 1), ("refunds", refunds, 1),
+                ("locks without a kill", quietLocks.count, 1),
             ]
             return counts.filter { $0.count < $0.least }.map {
                 "\($0.count) \($0.name) in \(seconds) s, expected at least \($0.least)"
@@ -85,14 +91,16 @@ public struct ClusterRun: Sendable {
     let cluster: StoreCluster
     private let plan: Plan
     let findings = Findings()
-    private let totals = Kept()
+    let totals = Kept()
 
     /// What the tasks of a run add to.
-    private final class Kept: Sendable {
+    final class Kept: Sendable {
         struct State {
             var totals = Totals()
             var redeemed: Set<String> = []
             var refunded: Set<String> = []
+            /// The kills so far.
+            var absences: [Absence] = []
         }
         let state = Mutex(State())
     }
@@ -212,6 +220,10 @@ public struct ClusterRun: Sendable {
             }
             let victims = next.removeLast()
             let away = Duration.milliseconds(Int.random(in: 500...2_000, using: &chance))
+            let absence = totals.state.withLock { state in
+                state.absences.append(Absence(begun: .now))
+                return state.absences.count - 1
+            }
             for victim in victims {
                 switch victim {
                 case .store(let number):
@@ -238,6 +250,7 @@ public struct ClusterRun: Sendable {
                 }
                 try await group.waitForAll()
             }
+            totals.state.withLock { $0.absences[absence].end() }
         }
     }
 
@@ -274,46 +287,6 @@ public struct ClusterRun: Sendable {
             }
         }
         return customer
-    }
-
-    /// Forbids an account to buy, at any store, and then tries to buy, at any other.
-    private func shutOut(
-        _ customer: inout ClusterCustomer, _ property: String, during value: Bool, _ control: PatientClient
-    ) async throws {
-        let email = customer.email
-        func set(_ value: Bool) async throws {
-            let reply = try await control.settle(
-                "PATCH", "/control/v1/sandbox/accounts/\(email)", json: [property: value])
-            guard reply.status == 200 else { throw KillTestError("\(property): \(reply.text.prefix(300))") }
-        }
-        try await set(value)
-        for _ in 0..<3 {
-            if let transaction = try await customer.buy("gems") {
-                findings.add("\(customer.email) bought \(transaction) although \(property) was \(value) before")
-            } else if ["account_locked", "payment_not_allowed"].contains(customer.refusal.code) {
-                totals.state.withLock { $0.totals.refused += 1 }
-            } else {
-                findings.add("\(customer.email) was refused although \(property) was \(value): \(customer.refusal)")
-            }
-        }
-        try await set(!value)
-    }
-
-    /// Signs an account's devices out, at any store, and then tries to buy, at any other.
-    private func signOut(_ customer: inout ClusterCustomer, _ control: PatientClient) async throws {
-        let email = customer.email
-        let reply = try await control.settle("DELETE", "/control/v1/sandbox/accounts/\(email)/devices")
-        guard reply.status == 200 else { throw KillTestError("no sign-out: \(reply.text.prefix(300))") }
-        for _ in 0..<3 {
-            if let transaction = try await customer.buy("gems") {
-                findings.add("\(email) bought \(transaction) although the device was signed out before")
-            } else if customer.refusal == .init(status: 401, code: "not_signed_in") {
-                totals.state.withLock { $0.totals.signedOut += 1 }
-            } else {
-                findings.add("\(email) was refused after a sign-out: \(customer.refusal)")
-            }
-        }
-        try await customer.signIn()
     }
 
     private func verify(_ receipt: String, of customer: ClusterCustomer, at client: PatientClient) async throws {
@@ -374,17 +347,9 @@ public struct ClusterRun: Sendable {
         var seen: Set<String> = []
         for customer in customers {
             let ledger = try await cluster.stores[0].ledger(of: customer.email).map(\.transactionId)
-            if ledger.count != Set(ledger).count || !seen.isDisjoint(with: ledger) {
-                findings.add("the ledger of \(customer.email) has a transaction twice")
-            }
+            customer.compare(with: ledger, findings)
+            findings.check(seen.isDisjoint(with: ledger), "a transaction of \(customer.email) is another's, too")
             seen.formUnion(ledger)
-            // Every key was repeated until it was answered, so there is nothing else in the ledger.
-            for lost in Set(customer.bought).subtracting(ledger) {
-                findings.add("\(lost) of \(customer.email) was confirmed and is lost")
-            }
-            for strange in Set(ledger).subtracting(customer.bought) {
-                findings.add("\(strange) of \(customer.email) is in the ledger and was never confirmed")
-            }
             let receipt = try await customer.receipt()
             for store in stores { try await verify(receipt, of: customer, at: store) }
             try await verify(receipt, of: customer, at: cluster.merchants)

@@ -24,35 +24,38 @@ enum DocumentedSetup {
 
     /// The page's configuration of nginx, for servers on this machine.
     /// - Parameters:
-    ///   - stores: the ports of the sandbox, the production and the storefront of two to nine stores, whose numbers
-    ///     begin with 1.
-    ///   - merchants: each merchant's port.
-    ///   - proxy: the ports at which nginx listens: sandbox, production, storefront and merchant.
-    static func nginx(stores: [[Int]], merchants: [Int], proxy: [Int]) throws -> String {
+    ///   - stores: the hosts and ports (`127.0.0.1:8401`) of the sandbox, the production and the storefront of two to
+    ///     nine stores, whose numbers begin with 1.
+    ///   - merchants: each merchant's host and port.
+    ///   - proxy: the ports at which nginx listens: sandbox, production, storefront, merchant and OCSP.
+    static func nginx(stores: [[String]], merchants: [String], proxy: [Int]) throws -> String {
         var text = try block("nginx.conf")
-        let usual = [8401, 8402, 8403, 8410]
         let servers = (0..<3).map { kind in stores.map { $0[kind] } } + [merchants]
-        for (kind, port) in usual.enumerated() {
+        for (kind, port) in [8401, 8402, 8403, 8410].enumerated() {
             // The page shows two machines; more of them follow the second.
             let options = " max_fails=1 fail_timeout=1s;"
-            let more = servers[kind].dropFirst(2).map { " server 127.0.0.1:\($0)\(options)" }.joined()
+            let more = servers[kind].dropFirst(2).map { " server \($0)\(options)" }.joined()
             let last = "server 10.0.0.12:\(port)\(options)"
             text = text.replacing(last, with: last + more)
             for (machine, server) in zip(["10.0.0.11", "10.0.0.12"], servers[kind]) {
-                text = text.replacing("\(machine):\(port)", with: "127.0.0.1:\(server)")
+                text = text.replacing("\(machine):\(port)", with: server)
             }
-            text = text.replacing("listen \(port);", with: "listen 127.0.0.1:\(proxy[kind]);")
+        }
+        for (usual, port) in zip([8401, 8402, 8403, 8410, 80], proxy) {
+            text = text.replacing("listen \(usual);", with: "listen 127.0.0.1:\(port);")
         }
         for number in stores.indices.dropFirst(2) {
             for (kind, name) in ["sandbox", "production", "storefront"].enumerated() {
-                text = "upstream \(name)_0\(number + 1) { server 127.0.0.1:\(stores[number][kind]); }\n" + text
+                text = "upstream \(name)_0\(number + 1) { server \(stores[number][kind]); }\n" + text
             }
         }
         let shown = "(?<node>01|02)"
         guard text.contains(shown) else { throw KillTestError("the page's nginx.conf has no map of two processes") }
         let nodes = stores.indices.map { "0\($0 + 1)" }.joined(separator: "|")
         text = text.replacing(shown, with: "(?<node>\(nodes))")
-        guard !text.contains("10.0.0.") else { throw KillTestError("the page's nginx.conf has unknown addresses") }
+        guard !text.contains("10.0.0."), text.firstMatch(of: /listen [0-9]+;/) == nil else {
+            throw KillTestError("the page's nginx.conf has unknown addresses")
+        }
         return text
     }
 }

@@ -18,28 +18,13 @@ public enum ExitRun {
     ///
     /// - Throws: ``KillTestError`` when a program did what no exit explains.
     public static func run(_ backend: Backend, _ programs: Programs, launches: Int) async throws -> Result {
-        try await TemporaryDirectory.with { directory in
-            try await backend.withServerDatabase { url, prefix in
-                let store = try await StoreProcess(
-                    programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix)
-                do {
-                    let result = try await run(programs, store, directory.url, launches: launches)
-                    await store.stop()
-                    return result
-                } catch {
-                    let log = store.logEnd
-                    await store.stop()
-                    throw KillTestError("\(backend): \(error)\n\(log)")
-                }
-            }
-        }
+        try await StoreProcess.with(backend, programs) { try await run(programs, $0, launches: launches) }
     }
 
-    private static func run(
-        _ programs: Programs, _ store: StoreProcess, _ folder: URL, launches: Int
-    ) async throws -> Result {
+    private static func run(_ programs: Programs, _ store: StoreProcess, launches: Int) async throws -> Result {
         var device = try await KillDevice(
-            programs, store, folder: folder.appendingPathComponent("device"), email: "tester@example.com", seed: 1)
+            programs, store, folder: store.folder.appendingPathComponent("device"), email: "tester@example.com", seed: 1
+        )
         for launch in 0..<launches {
             let point = launch % 2 == 0 ? KillPoint.App.afterFinish : .added
             let order = Order(name: "exit\(launch)", product: StoreProcess.consumables[0], quantity: 1)

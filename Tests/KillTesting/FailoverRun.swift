@@ -4,6 +4,14 @@ import TestSupport
 
 /// Several stores whose PostgreSQL loses its primary while customers buy, and goes on with its standby.
 public enum FailoverRun {
+    /// How a PostgreSQL loses its primary.
+    public enum Loss: Sendable {
+        /// Its processes are killed, and its machine refuses connections.
+        case processes
+        /// Its machine is gone without a word.
+        case machine
+    }
+
     /// What a run came to.
     public struct Totals: Sendable {
         /// Purchases that were confirmed and are in the ledger.
@@ -18,7 +26,8 @@ public enum FailoverRun {
     }
 
     private static let customers = 12
-    /// The longest time from the crash until every store has sold again, with a standby that is promoted at once.
+    /// The longest time from the crash until every store has sold again, with a standby that is promoted at once. No
+    /// purchase takes longer.
     private static let longestPause = Duration.seconds(10)
 
     /// What the tasks of a run share.
@@ -27,10 +36,17 @@ public enum FailoverRun {
         let pause = Mutex(Duration.zero)
     }
 
+    /// The reason why ``Loss/machine`` cannot be tried here; nil when it can.
+    public static func obstacle(_ programs: Programs) async throws -> String? {
+        try await TemporaryDirectory.with { directory in
+            try await PostgreSQLPair.obstacle(programs, directory: directory.url)
+        }
+    }
+
     /// Crashes a primary with a synchronous standby: nothing that was confirmed is lost, and the stores go on by
     /// themselves.
-    public static func run(_ programs: Programs) async throws -> Totals {
-        try await withStores(programs, isSynchronous: true) { pair, stores, findings in
+    public static func run(_ programs: Programs, losing loss: Loss) async throws -> Totals {
+        try await withStores(programs, isSynchronous: true, canVanish: loss == .machine) { pair, stores, findings in
             var totals = Totals()
             let control = PatientClient(addresses: await stores.controlPorts(), findings: findings)
             let device = PatientClient(addresses: await stores.sandboxes(), findings: findings)
@@ -47,9 +63,12 @@ public enum FailoverRun {
                     group.addTask {
                         var customer = try await ClusterCustomer.signUp(number, device, control)
                         while !course.isOver.withLock({ $0 }) {
+                            let begin = ContinuousClock.now
                             if try await customer.buy("gems") == nil {
                                 findings.add("\(customer.email) could not buy")
                             }
+                            let passed = ContinuousClock.now - begin
+                            findings.check(passed <= longestPause, "\(customer.email) waited \(passed) for a purchase")
                         }
                         return [customer]
                     }
@@ -58,7 +77,7 @@ public enum FailoverRun {
                     defer { course.isOver.withLock { $0 = true } }
                     try await Task.sleep(for: .seconds(5))
                     let crash = ContinuousClock.now
-                    try await pair.perform(.crash)
+                    try await pair.perform(loss == .machine ? .vanish : .crash)
                     try await pair.perform(.promote)
                     let served = try await sell(to: local, findings)
                     let passed = ContinuousClock.now - crash
@@ -73,12 +92,7 @@ public enum FailoverRun {
             for customer in done {
                 let ledger = try await stores[0].ledger(of: customer.email).map(\.transactionId)
                 totals.purchases += ledger.count
-                for lost in Set(customer.bought).subtracting(ledger) {
-                    findings.add("\(lost) of \(customer.email) was confirmed and is lost")
-                }
-                if ledger.count != Set(ledger).count || ledger.count > customer.bought.count {
-                    findings.add("\(customer.email) has \(ledger.count) purchases for \(customer.bought.count)")
-                }
+                customer.compare(with: ledger, findings)
             }
             totals.wrong = findings.all
             return totals
@@ -142,48 +156,32 @@ public enum FailoverRun {
     }
 
     private static func withStores<T>(
-        _ programs: Programs, isSynchronous: Bool,
+        _ programs: Programs, isSynchronous: Bool, canVanish: Bool = false,
         _ body: (PostgreSQLPair, [StoreProcess], Findings) async throws -> T
     ) async throws -> T {
         try await TemporaryDirectory.with { directory in
             let folder = directory.url
-            let bucket = try await S3Server.bucket()
-            let pair = try await PostgreSQLPair(programs, isSynchronous: isSynchronous, directory: folder)
-            let ports = try Ports.free(2)
-            let shared = SharedStore(
-                key: try SharedStore.makeKey(in: folder),
-                blobs: "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1",
-                storefrontURL: "http://127.0.0.1:\(ports[0])", ocspURL: "http://127.0.0.1:\(ports[1])/ocsp",
-                needsStandby: isSynchronous)
-            // At the same moment: one of them makes the authority, and the others read it from the database.
-            let starts = await withTaskGroup(of: Result<StoreProcess, any Error>.self) { group in
-                for number in 0..<3 {
-                    group.addTask {
-                        do {
-                            return .success(
-                                try await StoreProcess(
-                                    programs, folder: folder.appendingPathComponent("store\(number)"),
-                                    databaseURL: pair.url, schemaPrefix: "failover", shared: shared,
-                                    hasAuthority: false))
-                        } catch {
-                            return .failure(error)
-                        }
-                    }
+            return try await PostgreSQLPair.with(
+                programs, isSynchronous: isSynchronous, canVanish: canVanish, directory: folder
+            ) { pair in
+                let shared = try await SharedStore.make(in: folder, needsStandby: isSynchronous)
+                // One of them makes the authority, and the others read it from the database.
+                let (stores, failure) = await ServerProcess.startTogether(0..<3) { number in
+                    try await StoreProcess(
+                        programs, folder: folder.appendingPathComponent("store\(number)"), databaseURL: pair.url,
+                        schemaPrefix: "failover", shared: shared, hasAuthority: false)
                 }
-                return await group.reduce(into: [Result<StoreProcess, any Error>]()) { $0.append($1) }
+                let result: Result<T, any Error>
+                do {
+                    if let failure { throw failure }
+                    result = .success(try await body(pair, stores, Findings()))
+                } catch {
+                    let logs = stores.map { $0.logEnd }.joined(separator: "\n")
+                    result = .failure(KillTestError("\(error)\n\(logs)"))
+                }
+                for store in stores { await store.stop() }
+                return try result.get()
             }
-            let stores = starts.compactMap { try? $0.get() }
-            let result: Result<T, any Error>
-            do {
-                for start in starts { _ = try start.get() }
-                result = .success(try await body(pair, stores, Findings()))
-            } catch {
-                let logs = stores.map { $0.logEnd }.joined(separator: "\n")
-                result = .failure(KillTestError("\(error)\n\(logs)"))
-            }
-            for store in stores { await store.stop() }
-            try await pair.perform(.stop)
-            return try result.get()
         }
     }
 }

@@ -49,15 +49,13 @@ public final class KillRun: Sendable {
 
     private let store: StoreProcess
     private let programs: Programs
-    private let folder: URL
     private let plan: Plan
     private let points = Points()
     private let state: Mutex<State>
 
-    private init(_ programs: Programs, _ store: StoreProcess, _ folder: URL, _ plan: Plan) {
+    private init(_ programs: Programs, _ store: StoreProcess, _ plan: Plan) {
         self.programs = programs
         self.store = store
-        self.folder = folder
         self.plan = plan
         state = Mutex(
             State(chance: SeededGenerator(seed: plan.seed), randomLeft: plan.random, storeLeft: plan.store))
@@ -70,21 +68,10 @@ public final class KillRun: Sendable {
     public static func run(
         _ backend: Backend, _ programs: Programs, _ plan: Plan, goesOn: @escaping @Sendable () -> Bool = { true }
     ) async throws -> KillTotals {
-        try await TemporaryDirectory.with { directory in
-            try await backend.withServerDatabase { url, prefix in
-                let store = try await StoreProcess(
-                    programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix)
-                let run = KillRun(programs, store, directory.url, plan)
-                do {
-                    try await run.execute(goesOn)
-                } catch {
-                    let log = store.logEnd
-                    await store.stop()
-                    throw KillTestError("seed \(plan.seed), \(backend): \(error)\n\(log)")
-                }
-                await store.stop()
-                return run.state.withLock { $0.totals }
-            }
+        try await StoreProcess.with(backend, programs, seed: plan.seed) { store in
+            let run = KillRun(programs, store, plan)
+            try await run.execute(goesOn)
+            return run.state.withLock { $0.totals }
         }
     }
 
@@ -99,7 +86,7 @@ public final class KillRun: Sendable {
         for number in 0..<plan.devices {
             devices.append(
                 try await KillDevice(
-                    programs, store, folder: folder.appendingPathComponent("device\(number)"),
+                    programs, store, folder: store.folder.appendingPathComponent("device\(number)"),
                     email: "tester\(number)@example.com", seed: plan.seed &+ UInt64(number) &+ 1))
         }
         devices = try await each(devices) { try await self.killAtPoints(&$0, goesOn) }

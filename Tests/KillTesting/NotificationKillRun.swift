@@ -39,33 +39,15 @@ public enum NotificationKillRun {
         let log = NotificationLog(refusing: isUnsteady ? SeededGenerator(seed: seed) : nil)
         let totals = Mutex(Totals())
         try await LoopbackServer.with(log.router) { url in
-            try await TemporaryDirectory.with { directory in
-                try await backend.withServerDatabase { database, prefix in
-                    let store = try await StoreProcess(
-                        programs, folder: directory.url, databaseURL: database, schemaPrefix: prefix)
-                    do {
-                        let run = Run(
-                            store: store, control: try control(of: store),
-                            environment: isUnsteady ? "production" : "sandbox", log: log)
-                        let found = try await run.execute(url, kills, seed)
-                        totals.withLock { $0 = found }
-                        await store.stop()
-                    } catch {
-                        let end = store.logEnd
-                        await store.stop()
-                        throw KillTestError("seed \(seed), \(backend): \(error)\n\(end)")
-                    }
-                }
+            let found = try await StoreProcess.with(backend, programs, seed: seed) { store in
+                let run = Run(
+                    store: store, control: "\(await store.controlPort)/control/v1",
+                    environment: isUnsteady ? "production" : "sandbox", log: log)
+                return try await run.execute(url, kills, seed)
             }
+            totals.withLock { $0 = found }
         }
         return totals.withLock { $0 }
-    }
-
-    /// The store's control port, which has the same address after each start.
-    private static func control(of store: StoreProcess) throws -> String {
-        struct Addresses: Decodable { var control: String }
-        let file = try Data(contentsOf: store.data.appendingPathComponent("addresses.json"))
-        return try JSONDecoder().decode(Addresses.self, from: file).control + "/control/v1"
     }
 
     /// A run on a store.

@@ -1,4 +1,5 @@
 import Foundation
+import StoreWire
 import Synchronization
 import TestSupport
 
@@ -16,10 +17,29 @@ final class Findings: Sendable {
     var all: [String] { sentences.withLock { $0 } }
 }
 
+extension HTTPReply {
+    /// Asks again and again until the answer is right, for ten seconds at most.
+    /// - Returns: the last answer.
+    static func eventually(
+        _ ask: () async throws -> HTTPReply, until isRight: (HTTPReply) -> Bool
+    ) async throws -> HTTPReply {
+        let end = ContinuousClock.now + .seconds(10)
+        while true {
+            let reply = try await ask()
+            if isRight(reply) || ContinuousClock.now >= end { return reply }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}
+
 /// Sends a request until it is answered, each time to the next address, as devices and operators repeat theirs.
 struct PatientClient: Sendable {
     let addresses: [String]
     let findings: Findings
+    /// Where the first attempt goes, an index of the addresses; nil for any of them.
+    var first: Int?
+    /// The bearer token of requests that have no other.
+    var token: String?
 
     /// Returns the first answer but 502, 503 and 504, which mean that a server is away. A 500 is never right.
     /// - Throws: ``KillTestError`` when there is no answer for a minute.
@@ -27,13 +47,13 @@ struct PatientClient: Sendable {
         _ method: String, _ path: String, token: String? = nil, body: [UInt8]? = nil
     ) async throws -> HTTPReply {
         let end = ContinuousClock.now + .seconds(60)
-        var attempt = Int.random(in: addresses.indices)
+        var attempt = first ?? Int.random(in: addresses.indices)
         var last = ""
         while ContinuousClock.now < end {
             let address = addresses[attempt % addresses.count]
             attempt += 1
             do {
-                let reply = try await HTTPReply(method, address + path, token: token, body: body)
+                let reply = try await HTTPReply(method, address + path, token: token ?? self.token, body: body)
                 switch reply.status {
                 case 502...504: last = "\(reply.status) \(reply.text.prefix(200))"
                 case 500...:
@@ -59,7 +79,7 @@ struct PatientClient: Sendable {
     }
 }
 
-/// A customer with a device at the sandbox.
+/// A customer with a device.
 struct ClusterCustomer: Sendable {
     /// The answer to a refused purchase.
     struct Refusal: Equatable {
@@ -94,12 +114,14 @@ struct ClusterCustomer: Sendable {
     }
 
     /// Makes an account and signs in.
+    /// - Parameter environment: that of the addresses of `device`.
     static func signUp(
-        _ number: Int, _ device: PatientClient, _ control: PatientClient
+        _ number: Int, _ device: PatientClient, _ control: PatientClient, in environment: StoreEnvironment = .sandbox
     ) async throws -> ClusterCustomer {
         var customer = ClusterCustomer(number, device)
         let made = try await control.settle(
-            "POST", "/control/v1/sandbox/accounts", json: ["email": customer.email, "password": password])
+            "POST", "/control/v1/\(environment.name)/accounts",
+            json: ["email": customer.email, "password": password])
         // 409: an earlier attempt whose answer was lost.
         guard made.status == 201 || made.status == 409 else {
             throw KillTestError("no account: \(made.status) \(made.text.prefix(300))")
@@ -176,6 +198,19 @@ struct ClusterCustomer: Sendable {
             ])
         guard reply.status == 200 else {
             throw KillTestError("\(email) cannot restore: \(reply.status) \(reply.text.prefix(300))")
+        }
+    }
+
+    /// Compares the purchases that were answered with the ledger. Every purchase is repeated until it is answered, so
+    /// the ledger has no others.
+    /// - Parameter ledger: the ids of the account's transactions.
+    func compare(with ledger: [String], _ findings: Findings) {
+        findings.check(ledger.count == Set(ledger).count, "the ledger of \(email) has a transaction twice")
+        for lost in Set(bought).subtracting(ledger) {
+            findings.add("\(lost) of \(email) was confirmed and is lost")
+        }
+        for strange in Set(ledger).subtracting(bought) {
+            findings.add("\(strange) of \(email) is in the ledger and was never confirmed")
         }
     }
 }

@@ -5,17 +5,20 @@ import TestSupport
 struct PostgreSQLPair: Sendable {
     /// What happens to one of the servers.
     enum Event: String, Sendable {
-        /// All processes of the primary are killed at once.
+        /// All processes of the primary are killed at once, and its machine refuses connections.
         case crash
+        /// The primary's machine is gone: it answers nothing, acknowledges nothing and refuses nothing any more.
+        case vanish
         case stopStandby = "stop-standby"
         case startStandby = "start-standby"
         /// The standby becomes the primary.
         case promote
-        case stop
     }
 
-    /// The URL with both hosts.
+    /// The URL of the store's database, with both hosts.
     let url: String
+    /// The same of the merchant's database.
+    let merchantURL: String
     private let programs: Programs
     private let folder: URL
     private let log: URL
@@ -26,33 +29,69 @@ struct PostgreSQLPair: Sendable {
         return package.appendingPathComponent("scripts/postgresql-pair")
     }
 
-    /// Makes and starts both.
+    /// Makes and starts both, and removes them after `body`.
     /// - Parameters:
     ///   - isSynchronous: whether a commit waits for the standby.
+    ///   - canVanish: whether the primary has a machine of its own; see ``obstacle(_:directory:)``.
     ///   - directory: the folder for the script's output.
-    init(_ programs: Programs, isSynchronous: Bool, directory: URL) async throws {
-        self.programs = programs
-        // PostgreSQL's user cannot read the test's own folder.
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "cornerstore-pair-\(UUID().uuidString)")
-        log = directory.appendingPathComponent("pair.log")
+    static func with<T>(
+        _ programs: Programs, isSynchronous: Bool, canVanish: Bool = false, directory: URL,
+        _ body: (PostgreSQLPair) async throws -> T
+    ) async throws -> T {
+        // PostgreSQL's user cannot read the test's own folder. The path of a socket has at most 107 bytes.
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "cornerstore-pair-\(UUID().uuidString.prefix(8))")
+        let log = directory.appendingPathComponent("pair.log")
+        let result: Result<T, any Error>
+        do {
+            let pair = try await PostgreSQLPair(
+                programs, isSynchronous: isSynchronous, canVanish: canVanish, folder: folder, log: log)
+            result = .success(try await body(pair))
+        } catch {
+            result = .failure(error)
+        }
+        // In a task of its own: the task of a test at its time limit is cancelled, and would kill the script.
+        let end = await Task { try await run(["stop", folder.path], programs, log) }.result
+        let value = try result.get()
+        _ = try end.get()
+        return value
+    }
+
+    private init(
+        _ programs: Programs, isSynchronous: Bool, canVanish: Bool, folder: URL, log: URL
+    ) async throws {
+        (self.programs, self.folder, self.log) = (programs, folder, log)
         let ports = try Ports.free(2)
-        let (status, output) = try await programs.run(
+        let output = try await Self.run(
             [
                 "start", folder.path, "\(ports[0])", "\(ports[1])", isSynchronous ? "synchronous" : "asynchronous",
-            ], Programs.environment, log: log, program: Self.script)
-        url = output.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard status == 0 else {
-            throw KillTestError("PostgreSQL did not start: \(ServerProcess.end(of: log))")
+            ] + (canVanish ? ["machine"] : []), programs, log)
+        let urls = output.split(separator: "\n").map(String.init)
+        guard urls.count == 2 else { throw KillTestError("postgresql-pair printed no two URLs: \(output)") }
+        (url, merchantURL) = (urls[0], urls[1])
+    }
+
+    /// The reason why the primary cannot have a machine of its own, which needs root; nil when it can.
+    static func obstacle(_ programs: Programs, directory: URL) async throws -> String? {
+        let log = directory.appendingPathComponent("pair.log")
+        let (status, output) = try await programs.run(["can-vanish"], Programs.environment, log: log, program: script)
+        switch status {
+        case 0: return nil
+        case 1: return output.trimmingCharacters(in: .whitespacesAndNewlines)
+        default: throw KillTestError("postgresql-pair can-vanish: \(ServerProcess.end(of: log))")
         }
     }
 
     /// Makes something happen and returns when it has.
-    func perform(_ event: Event) async throws {
-        let (status, _) = try await programs.run(
-            [event.rawValue, folder.path], Programs.environment, log: log, program: Self.script)
+    func perform(_ event: Event) async throws { _ = try await Self.run([event.rawValue, folder.path], programs, log) }
+
+    /// Runs the script.
+    /// - Returns: what it printed.
+    private static func run(_ arguments: [String], _ programs: Programs, _ log: URL) async throws -> String {
+        let (status, output) = try await programs.run(arguments, Programs.environment, log: log, program: script)
         guard status == 0 else {
-            throw KillTestError("postgresql-pair \(event.rawValue): \(ServerProcess.end(of: log))")
+            throw KillTestError("postgresql-pair \(arguments[0]): \(status) \(ServerProcess.end(of: log))")
         }
+        return output
     }
 }

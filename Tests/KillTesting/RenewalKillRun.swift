@@ -25,21 +25,7 @@ public enum RenewalKillRun {
     public static func run(
         _ backend: Backend, _ programs: Programs, kills: Int, seed: UInt64
     ) async throws -> Totals {
-        try await TemporaryDirectory.with { directory in
-            try await backend.withServerDatabase { url, prefix in
-                let store = try await StoreProcess(
-                    programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix)
-                do {
-                    let totals = try await execute(store, kills, seed)
-                    await store.stop()
-                    return totals
-                } catch {
-                    let log = store.logEnd
-                    await store.stop()
-                    throw KillTestError("seed \(seed), \(backend): \(error)\n\(log)")
-                }
-            }
-        }
+        try await StoreProcess.with(backend, programs, seed: seed) { try await execute($0, kills, seed) }
     }
 
     private static func execute(_ store: StoreProcess, _ kills: Int, _ seed: UInt64) async throws -> Totals {

@@ -108,6 +108,34 @@ actor ServerProcess {
         return ending
     }
 
+    /// Starts a server for each number, all at the same moment.
+    /// - Returns: those that started, in the order of the numbers, and the error of the first that did not.
+    static func startTogether<Server: Sendable>(
+        _ numbers: some Sequence<Int>, _ start: @escaping @Sendable (Int) async throws -> Server
+    ) async -> (servers: [Server], failure: (any Error)?) {
+        await withTaskGroup(of: (Int, Result<Server, any Error>).self) { group in
+            for number in numbers {
+                group.addTask {
+                    do {
+                        return (number, .success(try await start(number)))
+                    } catch {
+                        return (number, .failure(error))
+                    }
+                }
+            }
+            var servers: [Int: Server] = [:]
+            var failures: [Int: any Error] = [:]
+            for await (number, end) in group {
+                switch end {
+                case .success(let server): servers[number] = server
+                case .failure(let error): failures[number] = error
+                }
+            }
+            let failure = failures.min { $0.key < $1.key }?.value
+            return (servers.sorted { $0.key < $1.key }.map(\.value), failure)
+        }
+    }
+
     /// The last lines of a log.
     static func end(of log: URL) -> String {
         let text = (try? String(decoding: Data(contentsOf: log), as: UTF8.self)) ?? ""

@@ -235,9 +235,9 @@ public enum StoreBackupRun {
                 try await backend.withServerDatabase { _, otherPrefix in
                     let elsewhere = directory.url.appendingPathComponent("elsewhere")
                     try FileManager.default.createDirectory(at: elsewhere, withIntermediateDirectories: true)
-                    let shared = try await hasKey ? share(directory.url) : nil
+                    let shared = try await hasKey ? SharedStore.make(in: directory.url) : nil
                     var sharedElsewhere = shared
-                    if hasKey { sharedElsewhere?.blobs = try await bucket() }
+                    if hasKey { sharedElsewhere?.blobs = try await SharedStore.makeBucket() }
                     var stores = [
                         try await StoreProcess(
                             programs, folder: directory.url.appendingPathComponent("store"), databaseURL: url,
@@ -265,20 +265,6 @@ public enum StoreBackupRun {
                 }
             }
         }
-    }
-
-    /// What the processes of a store share, with a bucket of their own.
-    private static func share(_ folder: URL) async throws -> SharedStore {
-        let ports = try Ports.free(2)
-        return SharedStore(
-            key: try SharedStore.makeKey(in: folder), blobs: try await bucket(),
-            storefrontURL: "http://127.0.0.1:\(ports[0])", ocspURL: "http://127.0.0.1:\(ports[1])/ocsp")
-    }
-
-    /// The value of `--blobs` for a new bucket.
-    private static func bucket() async throws -> String {
-        let bucket = try await S3Server.bucket()
-        return "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1"
     }
 }
 

@@ -20,37 +20,22 @@ struct StoreCluster: Sendable {
         _ programs: Programs, folder: URL, databaseURL: String, schemaPrefix: String, webhook: String,
         stores count: Int = 3
     ) async throws -> StoreCluster {
-        let ports = try Ports.free(4)
-        let bucket = try await S3Server.bucket()
+        let ports = try Ports.free(5)
         let shared = SharedStore(
-            key: try SharedStore.makeKey(in: folder),
-            blobs: "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1",
-            storefrontURL: "http://127.0.0.1:\(ports[2])",
-            ocspURL: "http://127.0.0.1:\(ports[1])/ocsp")
+            key: try SharedStore.makeKey(in: folder), blobs: try await SharedStore.makeBucket(),
+            storefrontURL: "http://127.0.0.1:\(ports[2])", ocspURL: "http://127.0.0.1:\(ports[4])/ocsp")
         @Sendable func store(_ node: Int) async throws -> StoreProcess {
             try await StoreProcess(
                 programs, folder: folder.appendingPathComponent("store\(node)"), databaseURL: databaseURL,
                 schemaPrefix: schemaPrefix, shared: shared, node: node, hasAuthority: node == 1)
         }
         let first = try await store(1)
-        let others: [StoreProcess]
-        do {
-            others = try await withThrowingTaskGroup(of: (Int, StoreProcess).self) { group in
-                for node in 1...count where node > 1 {
-                    group.addTask {
-                        let other = try await store(node)
-                        return (node, other)
-                    }
-                }
-                var started: [(Int, StoreProcess)] = []
-                for try await other in group { started.append(other) }
-                return started.sorted { $0.0 < $1.0 }.map(\.1)
-            }
-        } catch {
-            await first.stop()
-            throw error
-        }
+        let (others, failure) = await ServerProcess.startTogether((1...count).dropFirst(), store)
         let stores = [first] + others
+        if let failure {
+            for store in stores { await store.stop() }
+            throw failure
+        }
         var setup = try await MerchantSetup(
             programs, folder: folder.appendingPathComponent("merchants"), databaseURL: databaseURL,
             schema: "\(schemaPrefix)_merchant", items: [])
@@ -58,10 +43,10 @@ struct StoreCluster: Sendable {
         let merchants = try [MerchantProcess(setup), MerchantProcess(setup)]
         do {
             for merchant in merchants { try await merchant.start() }
-            var places: [[Int]] = []
-            for store in stores { places.append(Array(await store.ports.dropFirst())) }
+            var places: [[String]] = []
+            for store in stores { places.append(await store.ports.dropFirst().map { "127.0.0.1:\($0)" }) }
             let configuration = try DocumentedSetup.nginx(
-                stores: places, merchants: merchants.compactMap { URLComponents(string: $0.address)?.port },
+                stores: places, merchants: merchants.map { String($0.address.dropFirst("http://".count)) },
                 proxy: ports)
             let proxy = try await NginxProcess(
                 configuration, port: ports[0], in: folder.appendingPathComponent("nginx"))

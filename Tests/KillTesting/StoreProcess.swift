@@ -18,6 +18,21 @@ struct SharedStore: Sendable {
     /// Whether a process is ready only beside a synchronous standby.
     var needsStandby = false
 
+    /// With a store key in a folder, and a bucket of its own.
+    static func make(in folder: URL, needsStandby: Bool = false) async throws -> SharedStore {
+        let ports = try Ports.free(2)
+        return SharedStore(
+            key: try makeKey(in: folder), blobs: try await makeBucket(),
+            storefrontURL: "http://127.0.0.1:\(ports[0])", ocspURL: "http://127.0.0.1:\(ports[1])/ocsp",
+            needsStandby: needsStandby)
+    }
+
+    /// The value of `--blobs` for a new bucket.
+    static func makeBucket() async throws -> String {
+        let bucket = try await S3Server.bucket()
+        return "s3://\(bucket.name)?endpoint=\(bucket.endpoint)&region=us-east-1"
+    }
+
     /// Makes a store key in a folder.
     static func makeKey(in folder: URL) throws -> URL {
         let key = folder.appendingPathComponent("store.key")
@@ -133,6 +148,30 @@ actor StoreProcess {
                 return
             } catch  where attempt < 5 {
                 continue
+            }
+        }
+    }
+
+    /// Runs a store on files and a database of its own for as long as `body` runs.
+    ///
+    /// - Parameter seed: the seed of the random choices, which an error names; nil when there are none.
+    /// - Throws: ``KillTestError`` with the error of `body` and the end of the store's log.
+    static func with<T>(
+        _ backend: Backend, _ programs: Programs, seed: UInt64? = nil, _ body: (StoreProcess) async throws -> T
+    ) async throws -> T {
+        try await TemporaryDirectory.with { directory in
+            try await backend.withServerDatabase { url, prefix in
+                let store = try await StoreProcess(
+                    programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix)
+                do {
+                    let result = try await body(store)
+                    await store.stop()
+                    return result
+                } catch {
+                    let log = store.logEnd
+                    await store.stop()
+                    throw KillTestError("\(seed.map { "seed \($0), " } ?? "")\(backend): \(error)\n\(log)")
+                }
             }
         }
     }

@@ -49,30 +49,19 @@ public final class SubscriptionKillRun: Sendable {
     public static func run(
         _ backend: Backend, _ programs: Programs, launches: Int, seed: UInt64
     ) async throws -> Totals {
-        try await TemporaryDirectory.with { directory in
-            try await backend.withServerDatabase { url, prefix in
-                let store = try await StoreProcess(
-                    programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix)
-                let run = SubscriptionKillRun(store)
-                do {
-                    try await run.execute(programs, directory.url, launches, seed)
-                } catch {
-                    let log = store.logEnd
-                    await store.stop()
-                    throw KillTestError("seed \(seed), \(backend): \(error)\n\(log)")
-                }
-                await store.stop()
-                return run.state.withLock { $0.totals }
-            }
+        try await StoreProcess.with(backend, programs, seed: seed) { store in
+            let run = SubscriptionKillRun(store)
+            try await run.execute(programs, launches, seed)
+            return run.state.withLock { $0.totals }
         }
     }
 
-    private func execute(_ programs: Programs, _ folder: URL, _ launches: Int, _ seed: UInt64) async throws {
+    private func execute(_ programs: Programs, _ launches: Int, _ seed: UInt64) async throws {
         var devices: [KillDevice] = []
         for number in 0..<Self.devices {
             devices.append(
                 try await KillDevice(
-                    programs, store, folder: folder.appendingPathComponent("device\(number)"),
+                    programs, store, folder: store.folder.appendingPathComponent("device\(number)"),
                     email: "subscriber\(number)@example.com", seed: seed &+ UInt64(number)))
         }
         async let clock: Void = moveClock(seed)

@@ -20,8 +20,8 @@ struct SeveralStoresTests {
         #expect(totals.purchases > 0 && totals.refused > 0 && totals.redemptions > 0, "seed \(seed)")
     }
 
-    @Test(.enabled(if: Backend.available.contains(.postgresql) && S3Server.isTested))
-    func `the documented commands start a store of two processes and its merchant`() async throws {
+    @Test(.enabled(if: ClusterRun.isPossible))
+    func `the documented example sells through nginx, and goes on without its primary`() async throws {
         #expect(try await DocumentedRun.run(Programs.built()) == [])
     }
 }

@@ -173,6 +173,67 @@ struct NoticePagesTests {
         #expect(timer.delays == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60])
     }
 
+    /// A receipt that the store or the device refuses will not be better in a minute.
+    @Test(arguments: [true, false])
+    func `a refused receipt ends the check with a message, and the next launch tells of the refund`(
+        _ isRefusedByTheStore: Bool
+    ) async throws {
+        let device = try await signedIn()
+        await until { device.store.unfinishedCount == 0 }
+        device.store.change {
+            $0.lost = ["a"]
+            $0.promotions = [PromotionDescription(promotionID: UUID(), productID: "com.example.monkeys.credits5")]
+            if !isRefusedByTheStore { $0.makeReceipt = { _ in Data() } }
+        }
+        if isRefusedByTheStore {
+            let refusal = WireError(code: .unknownApp, message: "No such app.")
+            device.store.failNext("appReceipt", .refusal(404, refusal))
+        }
+        let said = LockedList<String>()
+        var configuration = device.configuration()
+        configuration.alarm = { said.append($0) }
+        let timer = ManualTimer()
+        let engine = device.launch(configuration, timer: timer)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = RevocationObserver()
+        queue.add(observer)
+        // The other notices arrive all the same.
+        await until { !observer.told.all.isEmpty }
+        await engine.payments.quiet()
+        await engine.stop()
+        #expect(observer.told.all == [["add", "com.example.monkeys.credits5"]])
+        #expect(said.all.count == 1 && said.all.first?.contains("refused") == true, "\(said.all)")
+        #expect(timer.delays == [])
+
+        device.store.change { $0.makeReceipt = nil }
+        let again = device.launch()
+        let laterQueue = SKPaymentQueue(engine: again)
+        let later = RevocationObserver()
+        laterQueue.add(later)
+        await until { !later.told.all.isEmpty }
+        await again.stop()
+        #expect(later.told.all == [["a"]])
+    }
+
+    @Test func `refused notices are reported once, and not asked for again`() async throws {
+        let device = try await signedIn()
+        await until { device.store.unfinishedCount == 0 }
+        let said = LockedList<String>()
+        var configuration = device.configuration()
+        configuration.diagnostics = { said.append($0) }
+        let timer = ManualTimer()
+        let engine = device.launch(configuration, timer: timer)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = RevocationObserver()
+        // The store of the test has no notices.
+        queue.add(observer)
+        await until { !said.all.isEmpty }
+        await engine.stop()
+        #expect(said.all.count == 1 && said.all.first?.hasPrefix("the store refused the notices: ") == true)
+        #expect(timer.delays == [])
+        withExtendedLifetime(observer) {}
+    }
+
     @Test func `a check of the notices is not repeated without an observer`() async throws {
         let device = try await signedIn()
         device.store.change { $0.lost = ["a"] }

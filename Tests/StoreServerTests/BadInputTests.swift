@@ -219,7 +219,7 @@ import Testing
             let port = server.port(server.addresses.sandbox)
             let answer = try await RawConnection.run {
                 // Below the bound, which is well below what the process may open.
-                let idle = try (0..<min(200, ServerLimits.mostConnections(sharedBy: 4) - 1)).map { index in
+                let idle = try (0..<min(200, ServerLimits.Values().connections - 1)).map { index in
                     let connection = try RawConnection(port: port)
                     if index % 2 == 0 { connection.write("POST /device/v1/session HTTP/1.1\r\nHost: a\r\nContent-Le") }
                     return connection
@@ -235,6 +235,14 @@ import Testing
     @Test func theConnectionsOfAPortAreBounded() {
         for ports in [-1, 0, 1, 3, 1000, .max] {
             #expect((32...4096).contains(ServerLimits.mostConnections(sharedBy: ports)))
+        }
+        for (files, ports) in [(1_024, 6), (1_024, 1), (4_096, 5), (20_000, 4), (1_048_576, 6)] {
+            for databases in [0, 400] {
+                let most = ServerLimits.mostConnections(
+                    sharedBy: ports, databaseConnections: databases, files: files)
+                // Each connection may have a file that it sends.
+                #expect(most == 32 || 2 * ports * most + databases + 256 <= files, "\(files) \(ports) \(databases)")
+            }
         }
     }
 

@@ -24,13 +24,22 @@ extension Logger {
 
 /// A machine's clock that a test moves.
 final class MachineClock: Sendable {
-    private let moved = Mutex(Date())
+    private let time: Mutex<@Sendable () -> Date>
 
-    /// The time.
-    var now: Date {
-        get { moved.withLock { $0 } }
-        set { moved.withLock { $0 = newValue } }
+    /// Creates a clock that stands still.
+    init() {
+        let start = Date()
+        time = Mutex({ start })
     }
+
+    /// The time. Once it is set, the clock stands still.
+    var now: Date {
+        get { time.withLock { $0 }() }
+        set { time.withLock { $0 = { newValue } } }
+    }
+
+    /// Lets the clock run, some seconds before the right time.
+    func run(ahead seconds: Double) { time.withLock { $0 = { Date() + seconds } } }
 }
 
 /// A server on free ports, and what it takes to speak to it.

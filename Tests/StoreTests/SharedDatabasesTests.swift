@@ -10,7 +10,9 @@ import Testing
     private func facts(_ change: (inout ProcessFacts) -> Void = { _ in }) -> StoreDatabases.Sharing {
         var facts = ProcessFacts(version: "1", name: "process of a test", blobs: "s3://bucket", startedAt: 1)
         change(&facts)
-        return StoreDatabases.Sharing(facts: facts, name: "process of a test")
+        return StoreDatabases.Sharing(facts: facts, name: "process of a test") {
+            Int64(Date().timeIntervalSince1970 * 1000)
+        }
     }
 
     private func with(_ body: (StoreDatabases.Location) async throws -> Void) async throws {

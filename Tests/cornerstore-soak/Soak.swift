@@ -124,17 +124,34 @@ struct Soak {
         }
     }
 
-    /// Kills the primary of a PostgreSQL whose standby takes over, once with all and once with too few of its data.
+    /// Kills the primary of a PostgreSQL whose standby takes over: alone, together with its machine, and while the
+    /// standby lacks some of its data.
     /// - Returns: the exit code.
     private func failOver() async -> Int32 {
+        // So that a scenario stops its servers and removes its network also when the program is asked to end.
+        let isInterrupted = Self.interruption()
+        let goesOn = { !isInterrupted.value.withLock { $0 } }
         do {
             let programs = try Programs.built()
-            let totals = try await FailoverRun.run(programs)
-            say("failover: \(totals.line)")
-            let lagging = try await FailoverRun.runWithLaggingStandby(programs)
-            say("failover to a standby that lacks purchases: \(lagging.isEmpty ? "refused by all processes" : "wrong")")
-            for problem in totals.wrong + lagging { say("  \(problem)") }
-            return totals.wrong.isEmpty && lagging.isEmpty ? 0 : 1
+            let killed = try await FailoverRun.run(programs, losing: .processes)
+            say("failover: \(killed.line)")
+            var wrong = killed.wrong
+            if let obstacle = try await FailoverRun.obstacle(programs) {
+                say("failover from a machine that is gone: not tried, because \(obstacle)")
+            } else if goesOn() {
+                let gone = try await FailoverRun.run(programs, losing: .machine)
+                say("failover from a machine that is gone: \(gone.line)")
+                wrong += gone.wrong
+            }
+            if goesOn() {
+                let lagging = try await FailoverRun.runWithLaggingStandby(programs)
+                say(
+                    "failover to a standby that lacks purchases: "
+                        + (lagging.isEmpty ? "refused by all processes" : "wrong"))
+                wrong += lagging
+            }
+            for problem in wrong { say("  \(problem)") }
+            return wrong.isEmpty && goesOn() ? 0 : 1
         } catch {
             say("soak: \(error)")
             return 1

@@ -128,7 +128,7 @@ struct PageRoute: Sendable {
 /// The topics in the stream of changes.
 enum ConsoleTopic: String, Sendable, CaseIterable {
     case transactions, attempts, accounts, clock, faults, offers
-    case catalog, content, reviews, feeds, sheets, screens, requests, audit
+    case catalog, content, reviews, feeds, sheets, screens, requests, audit, processes
 
     /// The topic's name in the stream. The first six are those of an environment.
     func name(_ environment: StoreEnvironment) -> String {

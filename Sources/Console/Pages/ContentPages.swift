@@ -273,7 +273,9 @@ enum ContentPages {
             }
             table.add([
                 request.moments.cell(upload.createdDate), state(upload.state ?? "REJECTED"),
-                ConsoleCell("\(size(upload.offset)) of \(size(upload.length))"),
+                upload.isElsewhere == true
+                    ? ConsoleCell("at another process", note: size(upload.length))
+                    : ConsoleCell("\(size(upload.offset)) of \(size(upload.length))"),
                 ConsoleCell(
                     findings.isEmpty ? "—" : findings.prefix(5).joined(separator: " "),
                     tone: findings.isEmpty ? nil : .bad),

@@ -10,7 +10,7 @@ enum OverviewPage {
         path: "", area: .overview, needsStore: false,
         topics: [
             .transactions, .attempts, .accounts, .clock, .faults, .catalog, .content, .reviews, .sheets,
-            .screens,
+            .screens, .processes,
         ],
         make: make)
 
@@ -132,14 +132,17 @@ enum OverviewPage {
             section.numbers.append(
                 number("Catalog problems", catalog.problems.count, link: request.link("products"), tone: .bad))
         }
+        let processes = await request.processes()
         if let sheets: [ControlAPI.WaitingSheet] = try? await request.api.ask(.sheets) {
-            section.numbers.append(
-                number("Open payment sheets", sheets.count, link: request.link("notifications") + "#sheets"))
+            var open = number("Open payment sheets", sheets.count, link: request.link("notifications") + "#sheets")
+            open.note = processes == nil ? nil : "of this process"
+            section.numbers.append(open)
         }
         if request.api.hasMerchant, let dead: DeadWebhookList = try? await request.api.ask(MerchantRoute.deadWebhooks) {
             section.numbers.append(
                 number("Dead webhooks", dead.events.count, link: request.link("notifications"), tone: .bad))
         }
+        if let processes { section.numbers.append(ProcessParts.number(request, processes)) }
         guard !pending.isEmpty else { return section }
         section.table = pendingTable(pending, request)
         return section

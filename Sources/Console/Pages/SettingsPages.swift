@@ -6,7 +6,7 @@ import StoreWire
 /// Addresses, roots, secrets, limits, the audit list, and snippets for other languages.
 enum SettingsPages {
     static let routes = [
-        PageRoute(path: "settings", area: .settings, needsStore: false, topics: [.audit], make: settings),
+        PageRoute(path: "settings", area: .settings, needsStore: false, topics: [.audit, .processes], make: settings),
         PageRoute(path: "snippets", area: .snippets, needsStore: false, make: snippets),
     ]
 
@@ -72,6 +72,9 @@ enum SettingsPages {
         }
         if let settings: ControlAPI.Settings = try? await request.api.ask(ControlRoute.settings) {
             page.sections += store(request, settings)
+            if let processes = settings.processes {
+                page.sections.append(ProcessParts.section(request, processes))
+            }
         } else {
             page.sections.append(addresses(request, [:]))
         }
@@ -83,7 +86,8 @@ enum SettingsPages {
             page.sections.append(self.audit(request, audit))
         }
         page.commands = [
-            ConsoleCode("The apps", "cornerstore app list"), ConsoleCode("Control port", request.curl(.settings)),
+            ConsoleCode("The apps", "cornerstore app list"), ConsoleCode("The server", "cornerstore server settings"),
+            ConsoleCode("Control port", request.curl(.settings)),
             ConsoleCode("Changes", request.curl(.audit(limit: 50))),
         ]
         if request.api.hasMerchant { page.commands += MerchantSettings.commands(request) }

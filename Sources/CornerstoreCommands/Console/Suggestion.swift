@@ -1,13 +1,14 @@
 /// Suggests known names for an unknown name.
 enum Suggestion {
     /// Returns a sentence for the end of an error message: the most similar name, or else a list of the known names.
-    /// - Parameter what: the kind of names, when the sentence before does not say it.
+    /// - Parameters:
+    ///   - names: the known names, at least one.
+    ///   - what: the kind of names, when the sentence before does not say it.
     static func text(for name: String, among names: [String], of what: String = "") -> String {
         let near = names.min { distance($0, name) < distance($1, name) }
         let limit = name.count < 4 ? 1 : max(2, name.count / 4)
         if let near, distance(near, name) <= limit { return "Did you mean \(Style.printable(near))?" }
         let what = what.isEmpty ? "" : what + ": "
-        guard !names.isEmpty else { return "There are none." }
         return "There are \(what)\(names.prefix(8).map(Style.printable).joined(separator: ", "))"
             + (names.count > 8 ? " and \(names.count - 8) more." : ".")
     }

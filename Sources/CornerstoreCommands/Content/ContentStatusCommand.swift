@@ -61,8 +61,9 @@ struct ContentStatusCommand: AsyncParsableCommand {
                 + findings.map { "    " + text($0) }
         }
         let meter = TransferMeter(total: upload.length, done: upload.offset)
+        let arrived = upload.isElsewhere == true ? "at another process of the store" : meter.text
         return [
-            "\(style.accent(ContentWords.state(upload.state ?? "")))  upload of \(upload.createdDate)  \(meter.text)"
+            "\(style.accent(ContentWords.state(upload.state ?? "")))  upload of \(upload.createdDate)  \(arrived)"
         ]
     }
 

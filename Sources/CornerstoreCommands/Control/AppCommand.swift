@@ -27,7 +27,7 @@ struct AppCommand: AsyncParsableCommand {
         func run() async throws {
             let apps: [ControlAPI.App] = try await control.client().send(.apps)
             try Console.current.report(apps, json: output.json) { style in
-                guard !apps.isEmpty else { return "No apps." }
+                guard !apps.isEmpty else { return "No apps. Register one with “cornerstore app register BUNDLE”." }
                 let rows = apps.map { app in
                     [
                         app.bundleId, "\(app.appId)", app.sharedSecret,

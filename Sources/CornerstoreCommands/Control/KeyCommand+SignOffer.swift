@@ -64,6 +64,16 @@ extension KeyCommand {
             }
             let signer = try StoreAPIKey(
                 bundleID: BundleID(known.bundleId), keyID: known.keyId, issuerID: known.issuerId, pem: pem)
+            guard signer.hasPublicKey(known.publicKey) else {
+                let owner = keys.first { signer.hasPublicKey($0.publicKey) }
+                let contents =
+                    owner.map { "It contains the key \(Style.printable($0.keyId)) of \(Style.printable($0.bundleId))." }
+                    ?? "It contains a key that this store did not make."
+                throw CommandError(
+                    .refused,
+                    "\(Style.printable(keyFile)) does not contain the key \(Style.printable(key)). \(contents) Give the .p8 file "
+                        + "that “cornerstore key make” saved for \(Style.printable(key)).")
+            }
             let jws = try signer.promotionalOffer(
                 offer, of: ProductID(product), transactionID: transaction, at: Int64(Date().timeIntervalSince1970))
             let report = Report(productId: product, offerId: offer, transactionId: transaction, compactJWS: jws)

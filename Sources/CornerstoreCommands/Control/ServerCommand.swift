@@ -36,7 +36,7 @@ struct ServerCommand: AsyncParsableCommand {
 
     struct Settings: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show addresses, root certificates, database, limits and rates.")
+            abstract: "Show addresses, root certificates, database, processes, limits and rates.")
         @OptionGroup var options: Options
 
         func run() async throws {
@@ -47,6 +47,15 @@ struct ServerCommand: AsyncParsableCommand {
                     fields.append((name, address))
                 }
                 fields += [("database", settings.database), ("data", settings.dataDirectory)]
+                for process in settings.processes ?? [] {
+                    let silence = process.silence > 2 ? " for \(process.silence) s" : ""
+                    fields.append(
+                        (
+                            "process \(process.node)",
+                            "\(process.state)\(silence), \(process.name), since \(process.startedDate)"
+                                + (process.isOwn ? ", this one" : process.address.map { ", \($0)" } ?? "")
+                        ))
+                }
                 for root in settings.roots { fields.append(("root for \(root.name)", root.sha256)) }
                 fields.append(("admin token", settings.needsAdminToken ? "needed" : "not needed"))
                 for (name, limit) in settings.limits.sorted(by: { $0.key < $1.key }) {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import ControlWire
 import Foundation
 import StoreKit
 import StoreServer
@@ -31,24 +30,9 @@ struct DeviceOptions: ParsableArguments {
             ?? BuyCommand.deviceFolder(of: email, in: data)
         return ShellDevice(
             store: addresses.store(environment.environment), environment: environment.environment,
-            bundleID: try await bundleID(), bundleVersion: appVersion, folder: folder.standardizedFileURL,
+            bundleID: try await AppSelection.only(app, control.client()), bundleVersion: appVersion,
+            folder: folder.standardizedFileURL,
             root: data.appendingPathComponent("roots/receipt-root.der"))
-    }
-
-    private func bundleID() async throws -> String {
-        let apps: [ControlAPI.App] = try await control.client().send(.apps)
-        let names = apps.map(\.bundleId).joined(separator: ", ")
-        if let app {
-            guard apps.contains(where: { $0.bundleId.hasSameBytes(as: app) }) else {
-                throw CommandError(.refused, "The store does not have the app \(app). It has \(names).")
-            }
-            return app
-        }
-        guard let only = apps.first else { throw CommandError(.refused, "The store has no apps.") }
-        guard apps.count == 1 else {
-            throw CommandError(.usage, "The store has several apps. Choose one with --app: \(names).")
-        }
-        return only.bundleId
     }
 
     /// Returns the account given with `--account`, or else the sandbox tester.

@@ -24,7 +24,7 @@ struct MerchantAndConsole: Sendable {
         }
         let backends = ConsoleBackends(control: nil, merchant: merchant.inProcess)
         let (addresses, answers) = AsyncStream.makeStream(of: String.self)
-        // The group stops the services in reverse order: the console, which asks the merchant, first.
+        // The group stops the services in reverse order: the console, which asks the merchant, before the merchant.
         let services: [any Service] = [
             MerchantAfterConsole(application: merchant, console: addresses) { merchant, console in
                 backends.addresses.take(["merchant": merchant, "console": console])
@@ -35,6 +35,7 @@ struct MerchantAndConsole: Sendable {
                     console.configuration(beside: merchant.configuration, adminToken: adminToken), backends,
                     now: { Date() }, logger: logger
                 ) { answers.yield($0) }, settings: console, host: merchant.configuration.host),
+            merchant.stopAnnouncement,
         ]
         try await ServiceGroup(
             configuration: .init(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Backups
 import Foundation
 import MerchantServer
 
@@ -70,13 +71,5 @@ extension MerchantCommand {
                 "Restored into \(report.directory): \(report.summary). The books balance."
             }
         }
-    }
-}
-
-extension MerchantBackup.Report {
-    fileprivate var summary: String {
-        let content = contentFiles == 1 ? "1 content file" : "\(contentFiles) content files"
-        return
-            "\(databaseBytes) bytes of database, \(content) of \(contentBytes) bytes\(hasContent ? "" : " not copied")"
     }
 }

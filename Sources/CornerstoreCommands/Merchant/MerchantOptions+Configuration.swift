@@ -52,7 +52,9 @@ extension MerchantOptions {
         configuration.bucket = try bucket()
         configuration.isBehindProxy = try layers.isSet(.behindProxy)
         configuration.rates = try layers.rates()
-        configuration.limits = try layers.limits(ports: 2)
+        // The command that starts the console reports what is wrong with its options.
+        let hasConsole = (try? console(beside: configuration)) != nil
+        configuration.limits = try layers.limits(ports: hasConsole ? 2 : 1)
         if try layers.isSet(.remote) { configuration.remote = try remoteStore() }
         configuration.webhooks = try layers.text(.webhook).map {
             try WebhookReceiver(option: $0, environment: environment)

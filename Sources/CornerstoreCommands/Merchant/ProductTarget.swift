@@ -17,6 +17,10 @@ struct ProductTarget: ParsableArguments {
     /// Returns the app of an existing product.
     /// - Throws: ``CommandError`` when no app or several apps have the product.
     func known(in list: [MerchantProduct]) throws -> BundleID {
+        guard !list.isEmpty else {
+            throw CommandError(
+                .refused, "The merchant has no products. Add one with “cornerstore merchant products put” or “load”.")
+        }
         let products = list.filter { listed in app.map { BundleID($0) == listed.bundleID } ?? true }
         let sellers = products.filter { $0.productID == productID }.map(\.bundleID)
         guard let seller = sellers.first else {

@@ -148,8 +148,16 @@ struct ServeSettings {
             address: try layers.rate(.signInRate, otherwise: usual.address),
             account: try layers.rate(.accountRate, otherwise: usual.account))
         configuration.signInRates = try layers.isSet(.noRateLimits) ? nil : signIns
-        configuration.limits = try layers.limits(ports: 6)
+        configuration.limits = try layers.limits(
+            ports: try ports(),
+            databaseConnections: configuration.databaseURL == nil ? 0 : 2 * configuration.connections)
         return configuration
+    }
+
+    /// Returns the number of ports that are opened: the store's four, the merchant's and the console's.
+    /// - Throws: ``CommandError`` that names the wrong option.
+    func ports() throws -> Int {
+        try 4 + [ServeSetting.noMerchant, .noConsole].filter { try !layers.isSet($0) }.count
     }
 
     /// Returns the settings of the merchant beside the store; nil for a store without a merchant.

@@ -89,7 +89,8 @@ struct StoreAndMerchant: Sendable {
         let (merchantAddresses, merchantAnswers) = AsyncStream.makeStream(of: String.self)
         let (consoleAddresses, consoleAnswers) = AsyncStream.makeStream(of: String.self)
         // The store is ready last, so that merchant and console answer whenever addresses.json exists. The group stops
-        // the services in reverse order: the console, which asks the store, first.
+        // the services in reverse order: the console, which asks the store, first. Load balancers learn of the stop
+        // before that.
         var services: [any Service] = []
         if let merchant {
             services.append(MerchantService(application: merchant) { merchantAnswers.yield($0) })
@@ -105,6 +106,8 @@ struct StoreAndMerchant: Sendable {
                         console.configuration(beside: store.configuration), backends, now: { Date() }, logger: logger
                     ) { consoleAnswers.yield($0) }, settings: console, host: store.configuration.host))
         }
+        services.append(store.stopAnnouncement)
+        if let merchant { services.append(merchant.stopAnnouncement) }
         try await ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,

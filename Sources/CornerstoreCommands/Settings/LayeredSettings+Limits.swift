@@ -7,9 +7,11 @@ extension LayeredSettings where Name: ServerSettingName {
     ///
     /// It first raises the limit of open files, on which the default number of connections depends. Behind a proxy,
     /// connections per address are not limited, because all of them come from the proxy's address.
-    /// - Parameter ports: the number of ports that share the limit of open files.
+    /// - Parameters:
+    ///   - ports: the number of ports that share the limit of open files.
+    ///   - databaseConnections: the number of connections to PostgreSQL, which share it, too.
     /// - Throws: ``CommandError`` that names the option.
-    func limits(ports: Int) throws -> ServerLimits {
+    func limits(ports: Int, databaseConnections: Int = 0) throws -> ServerLimits {
         OpenFiles.raise()
         let usual = ServerLimits.Values()
         let room = try number(.maxBodyMemory, 16...1_048_576, otherwise: usual.bodyBytes >> 20) << 20
@@ -18,7 +20,8 @@ extension LayeredSettings where Name: ServerSettingName {
         return ServerLimits(
             ServerLimits.Values(
                 connections: try number(
-                    .maxConnections, 1...1_048_576, otherwise: ServerLimits.mostConnections(sharedBy: ports)),
+                    .maxConnections, 1...1_048_576,
+                    otherwise: ServerLimits.mostConnections(sharedBy: ports, databaseConnections: databaseConnections)),
                 connectionsPerAddress: try isSet(.behindProxy) ? nil : most, bodyBytes: room))
     }
 

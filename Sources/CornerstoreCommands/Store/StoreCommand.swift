@@ -1,4 +1,5 @@
 import ArgumentParser
+import Backups
 import Foundation
 import StoreServer
 
@@ -127,10 +128,11 @@ struct StoreCommand: AsyncParsableCommand {
     }
 }
 
-extension StoreBackup.Report {
-    fileprivate var summary: String {
+extension BackupReport {
+    /// What the backup contains, for the end of a sentence.
+    var summary: String {
         let content = contentFiles == 1 ? "1 content file" : "\(contentFiles) content files"
         return
-            "\(databaseBytes) bytes of databases, \(content) of \(contentBytes) bytes\(hasContent ? "" : " not copied")"
+            "\(databaseBytes) bytes of database, \(content) of \(contentBytes) bytes\(hasContent ? "" : " not copied")"
     }
 }

@@ -58,9 +58,13 @@ struct PostgreSQLAddress: Sendable {
     ]
 
     /// Finds the primary among several servers. A dead one delays a connection by two seconds, and is given up after
-    /// five seconds without an acknowledgement of what was sent to it, since another one can take its place.
+    /// three seconds without an acknowledgement, since another one can take its place. Keepalives ask for one where
+    /// nothing is sent: on an idle connection, and while a statement waits for its answer. When they get none, Linux
+    /// ends the connection after `tcp_user_timeout`, whatever `keepalives_count` says
+    /// (https://man7.org/linux/man-pages/man7/tcp.7.html).
     private static let severalServers: [(keyword: String, value: String)] = [
-        ("target_session_attrs", "read-write"), ("connect_timeout", "2"), ("tcp_user_timeout", "5000"),
+        ("target_session_attrs", "read-write"), ("connect_timeout", "2"), ("tcp_user_timeout", "3000"),
+        ("keepalives_idle", "1"), ("keepalives_interval", "1"),
     ]
 
     /// Removes the passwords from a message of `libpq`.

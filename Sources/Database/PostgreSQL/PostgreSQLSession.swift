@@ -37,6 +37,8 @@ final class PostgreSQLSession: StatementSession {
             throw DatabaseError(.unavailable, address.withoutSecrets(line))
         }
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        address.rememberPrimary(
+            host: String(cString: PQhost(connection)), port: String(cString: PQport(connection)))
         _ = try command(
             """
             SET search_path TO "\(address.schema)"; SET idle_in_transaction_session_timeout = 60000; SET synchronous_commit = on; \
@@ -93,8 +95,9 @@ final class PostgreSQLSession: StatementSession {
     }
 
     private static func connect(_ address: PostgreSQLAddress) -> OpaquePointer? {
-        var keywords = address.parameters.map { UnsafePointer(strdup($0.keyword)) }
-        var values = address.parameters.map { UnsafePointer(strdup($0.value)) }
+        let parameters = address.parametersForConnection
+        var keywords = parameters.map { UnsafePointer(strdup($0.keyword)) }
+        var values = parameters.map { UnsafePointer(strdup($0.value)) }
         defer {
             for pointer in keywords + values { free(UnsafeMutablePointer(mutating: pointer)) }
         }

@@ -14,6 +14,16 @@ struct HeardChanges {
         var isCertain: Bool
     }
 
+    /// What is to be applied next.
+    enum Work: Equatable {
+        /// There is nothing to apply, or the last work has not ended.
+        case nothing
+        /// Everything must be read again.
+        case everything
+        /// These changes, in their order.
+        case changes([Announcement])
+    }
+
     /// A beat, and the last version of each node that it saw.
     private struct Beat {
         var confirmation: Confirmation
@@ -79,16 +89,13 @@ struct HeardChanges {
     }
 
     /// Begins to apply what was heard.
-    ///
-    /// - Returns: The announcements to apply; the inner nil when everything must be read again; the outer nil when
-    ///   there is nothing to apply, or the last work has not ended.
-    mutating func next() -> [Announcement]?? {
-        guard underWay == nil, isIncomplete || !waiting.isEmpty else { return nil }
-        let work = isIncomplete ? nil : waiting
+    mutating func next() -> Work {
+        guard underWay == nil, isIncomplete || !waiting.isEmpty else { return .nothing }
+        let work: Work = isIncomplete ? .everything : .changes(waiting)
         underWay = heard
         waiting = []
         isIncomplete = false
-        return .some(work)
+        return work
     }
 
     /// Ends the work under way. If it failed, everything must be read again.

@@ -57,14 +57,19 @@ public final class Membership: Fence {
     ///   - name: The name of this process for the others' messages.
     ///   - facts: The facts about this process for the others; the node number is filled in.
     ///   - node: The node number; nil for one that no process has, preferably the one that was free for longest.
+    ///   - now: The machine's clock, in milliseconds since 1970. While it differs from PostgreSQL's by more than two
+    ///     seconds, transactions fail and ``isCurrent`` is false.
     /// - Throws: ``DatabaseError``: `inUse` when a process has the schemas for itself or the node number, or when 64
     ///   processes run; `clockDiffers`; `isStandby`; `olderSchema`, `newerSchema` and `settingsDiffer` when processes
     ///   of another version run; `invalidLocation` for SQLite and for a connection pooler that gives each transaction
     ///   another session; `unavailable` when the server cannot be reached.
     public convenience init(
-        of location: DatabaseLocation, name: String, facts: ProcessFacts, node: Int?, logger: Logger
+        of location: DatabaseLocation, name: String, facts: ProcessFacts, node: Int?,
+        now: @escaping @Sendable () -> Int64, logger: Logger
     ) async throws {
-        try await self.init(of: location, name: name, facts: facts, node: node, timing: Timing(), logger: logger)
+        var timing = Timing()
+        timing.machine = now
+        try await self.init(of: location, name: name, facts: facts, node: node, timing: timing, logger: logger)
     }
 
     init(
@@ -136,8 +141,8 @@ public final class Membership: Fence {
     /// second ago. Costs a load and a look at the clock.
     public var isFresh: Bool { core.isFresh }
 
-    /// Whether the process has applied all changes before a beat at most five seconds ago. While it is not, the process
-    /// must not answer from what it keeps.
+    /// Whether the process has applied all changes before a beat at most five seconds ago, and its clock is right.
+    /// While it is not, the process must not answer from what it keeps.
     public var isCurrent: Bool { core.isCurrent }
 
     /// Begins to hear changes. Call it once, when everything that is kept in memory exists.
@@ -173,6 +178,10 @@ public final class Membership: Fence {
 
     /// The other processes that have shown in the last five seconds that they live, as of the last beat.
     public var others: [ProcessFacts] { core.others }
+
+    /// The other processes that have shown in the last hour that they live, and have not ended in order since, as of
+    /// the last beat. Those with a long ``KnownProcess/silence`` were killed, or have lost the database.
+    public var known: [KnownProcess] { core.known }
 
     /// The facts about this process for the others.
     public var facts: ProcessFacts { core.facts }

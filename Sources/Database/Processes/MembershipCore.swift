@@ -14,6 +14,7 @@ final class MembershipCore: Sendable {
     private struct State {
         var facts: ProcessFacts
         var others: [ProcessFacts] = []
+        var known: [KnownProcess] = []
         var clockOffset: Int64 = 0
         /// A reason why transactions fail though PostgreSQL answers.
         var problem: DatabaseError?
@@ -320,4 +321,8 @@ final class MembershipCore: Sendable {
     var others: [ProcessFacts] { state.withLock { $0.others } }
 
     func setOthers(_ others: [ProcessFacts]) { state.withLock { $0.others = others } }
+
+    var known: [KnownProcess] { state.withLock { $0.known } }
+
+    func setKnown(_ known: [KnownProcess]) { state.withLock { $0.known = known } }
 }

@@ -3,8 +3,8 @@ import Foundation
 extension MembershipThread {
     /// The greatest difference between the machine's clock and PostgreSQL's, in milliseconds.
     private static let clockTolerance: Int64 = 2_000
-    /// The beats in a row with a wrong clock after which transactions fail.
-    private static let mostWrongClocks = 3
+    /// How long a process that has not ended in order is known after its last beat, in milliseconds.
+    private static let knownFor: Int64 = 3_600_000
     /// The pause after changes could not be applied. It doubles with each further failure.
     private static let failurePause = Duration.milliseconds(100)
     /// The most times that the pause doubles.
@@ -27,9 +27,14 @@ extension MembershipThread {
             return [:]
         }
         lastBeat = time
-        let limit = time - Int64(timing.held / .milliseconds(1))
-        let others = beat.others.filter { $0.value.beat > limit }.mapValues { $0.facts }
-        core.setOthers(others.sorted { $0.key < $1.key }.compactMap { Self.facts($0.value) })
+        let held = Int64(timing.held / .milliseconds(1))
+        let others = beat.others.filter { $0.value.beat > time - held }.mapValues { $0.facts }
+        let known = beat.others.filter { $0.value.beat > time - Self.knownFor }.sorted { $0.key < $1.key }.compactMap {
+            let silence = max(time - $0.value.beat, 0)
+            return Self.facts($0.value.facts).map { KnownProcess(facts: $0, silence: silence) }
+        }
+        core.setKnown(known)
+        core.setOthers(known.filter { $0.silence < held }.map(\.facts))
         let isClockRight = watchClock(Self.clock(time, before, after))
         if isClockRight { core.setAnswered(asked) }
         guard canHear else { return others }
@@ -100,27 +105,24 @@ extension MembershipThread {
                 + "seconds apart; set the clocks, for example with NTP")
     }
 
-    /// Fails the transactions after three wrong clocks in a row, until a right one.
+    /// Fails the transactions while the clock is wrong. A slow answer makes no clock wrong, so one beat is enough.
     ///
     /// - Returns: Whether transactions may run.
     private func watchClock(_ clock: (offset: Int64, isWrong: Bool)) -> Bool {
         core.setClockOffset(clock.offset)
+        defer { isClockWrong = clock.isWrong }
         guard clock.isWrong else {
-            if wrongClocks >= Self.mostWrongClocks {
+            if isClockWrong {
                 core.setProblem(nil)
                 logger.notice("the machine's clock is right again")
             }
-            wrongClocks = 0
             return true
         }
-        wrongClocks += 1
-        guard wrongClocks >= Self.mostWrongClocks else { return true }
-        if wrongClocks == Self.mostWrongClocks {
-            let error = Self.clockDiffers(by: clock.offset, from: lastBeat)
-            core.setProblem(error)
-            logger.error("the machine's clock is wrong", metadata: ["reason": "\(error)"])
-        }
         core.forgetTimes()
+        let error = Self.clockDiffers(by: clock.offset, from: lastBeat)
+        // Each time, since a new connection forgets the problem.
+        core.setProblem(error)
+        if !isClockWrong { logger.error("the machine's clock is wrong", metadata: ["reason": "\(error)"]) }
         return false
     }
 
@@ -151,16 +153,22 @@ extension MembershipThread {
                 notBefore = .now + Self.failurePause * (1 << min(failures, Self.mostDoublings))
                 failures += 1
             }
-            if wrongClocks < Self.mostWrongClocks { confirm() }
+            if !isClockWrong { confirm() }
         }
         guard hears else { return }
         let versions = changes.takeAcknowledgements(of: node)
         if !versions.isEmpty { try table.acknowledge(versions, by: node, session) }
-        guard let apply = core.apply, ContinuousClock.now >= notBefore, let work = changes.next() else { return }
+        guard let apply = core.apply, ContinuousClock.now >= notBefore else { return }
+        let announcements: [Announcement]?
+        switch changes.next() {
+        case .nothing: return
+        case .everything: announcements = nil
+        case .changes(let heard): announcements = heard
+        }
         // In a task of its own, so that the beats go on.
         Task { [core, logger, failures] in
             do {
-                try await apply(work)
+                try await apply(announcements)
                 core.finish(isDone: true)
             } catch {
                 // An error once until they are applied again.

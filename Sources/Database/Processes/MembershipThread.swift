@@ -44,8 +44,8 @@ final class MembershipThread {
     var lastHearing: ContinuousClock.Instant?
     /// The server's time of the last beat that it has confirmed.
     var lastBeat: Int64 = 0
-    /// The beats in a row with a wrong clock.
-    var wrongClocks = 0
+    /// Whether the machine's clock was wrong at the last beat.
+    var isClockWrong = false
     /// The time before which changes are not applied again, after a failure.
     var notBefore = ContinuousClock.now
     /// The times in a row that changes could not be applied.

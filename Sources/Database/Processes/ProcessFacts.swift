@@ -24,6 +24,8 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
     public var buildsFeeds: Bool
     /// The time of its start, in milliseconds since 1970.
     public var startedAt: Int64
+    /// The reason why it cannot answer requests; nil when it can.
+    public var problem: String?
 
     /// The beginning of ``blobs`` for a folder that other processes do not see.
     public static let privateBlobs = "private:"
@@ -32,7 +34,7 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
     public init(
         node: Int = 0, version: String, name: String, address: String? = nil, place: String? = nil,
         catalog: String = "", storefront: String? = nil, ocsp: String? = nil, blobs: String = "",
-        hasMerchant: Bool = false, buildsFeeds: Bool = false, startedAt: Int64
+        hasMerchant: Bool = false, buildsFeeds: Bool = false, startedAt: Int64, problem: String? = nil
     ) {
         self.node = node
         self.version = version
@@ -46,6 +48,7 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
         self.hasMerchant = hasMerchant
         self.buildsFeeds = buildsFeeds
         self.startedAt = startedAt
+        self.problem = problem
     }
 
     /// The setting that keeps the two processes from sharing a database, with its two values, for an error message; nil
@@ -63,5 +66,19 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
         }
         if hasMerchant != other.hasMerchant { return "--no-merchant is given to only one of them" }
         return nil
+    }
+}
+
+/// Another process on the same database, as of this process's last beat.
+public struct KnownProcess: Sendable, Equatable {
+    /// What it last told of itself.
+    public var facts: ProcessFacts
+    /// The time since its last sign of life, in milliseconds by PostgreSQL's clock.
+    public var silence: Int64
+
+    /// Creates a process. The parameters are the properties.
+    public init(facts: ProcessFacts, silence: Int64) {
+        self.facts = facts
+        self.silence = silence
     }
 }

@@ -151,6 +151,10 @@ public struct MerchantApplication: Sendable {
 
     // MARK: Running
 
+    /// Lets `GET /ready` say that the server is stopping. Add it as the last service to a group in which other services
+    /// stop before the server.
+    public var stopAnnouncement: any Service { StopAnnouncement(notice: routers.stop) }
+
     /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
     /// progress.
     /// - Parameters:
@@ -165,6 +169,7 @@ public struct MerchantApplication: Sendable {
             StoreAPIService(merchant: merchant, storeAPI: storeAPI, pacing: .system(), logger: logger),
         ]
         if let deliveries { services.append(deliveries) }
+        services.append(stopAnnouncement)
         do {
             try await ServiceGroup(
                 configuration: .init(

@@ -20,6 +20,7 @@ struct MerchantRouters {
     let isLoopback: Bool
     let settings: SettingsReport
     let now: @Sendable () -> Date
+    let stop = StopNotice()
 
     /// Answers frequent requests without the router.
     var direct: DirectMerchantAnswers {
@@ -58,7 +59,7 @@ struct MerchantRouters {
         ContentUploadController(
             merchant: merchant, authentication: authentication, uploads: uploads, patience: patience
         ).addRoutes(to: router)
-        HealthController(merchant: merchant).addRoutes(to: router)
+        HealthController(merchant: merchant, stop: stop).addRoutes(to: router)
         // On loopback, the metrics need no API key, unless a proxy passes on requests from other machines.
         MetricsController(metrics: metrics, authentication: isLoopback && !isBehindProxy ? nil : authentication)
             .addRoutes(to: router)

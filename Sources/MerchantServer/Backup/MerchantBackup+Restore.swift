@@ -24,20 +24,10 @@ extension MerchantBackup {
     /// - Parameter replaces: whether existing data may be replaced.
     /// - Throws: ``MerchantServerError`` `badBackup`, `notEmpty`, `dataDirectoryInUse`, `storage`, `noTools`;
     ///   ``DatabaseError``, ``BlobError``.
-    public func restore(from folder: URL, replaces: Bool) async throws -> Report {
-        let manifest = try await BackupManifest.read(folder)
-        guard manifest.engine == engine else {
-            throw MerchantServerError(
-                .badBackup,
-                "\(folder.path) is a backup of a merchant on \(manifest.engine == .sqlite ? "SQLite" : "PostgreSQL"), and can be restored only on the same engine"
-                    + "\(manifest.engine == .sqlite ? "" : ": name the server with --database").")
-        }
+    public func restore(from folder: URL, replaces: Bool) async throws -> BackupReport {
         let restores = place.folder.appendingPathComponent(MerchantPlace.restoreFolder)
-        guard !(folder.standardizedFileURL.path + "/").hasPrefix(restores.standardizedFileURL.path + "/") else {
-            throw MerchantServerError(
-                .badBackup,
-                "\(restores.path) is the folder in which restores are assembled. Move the backup somewhere else first."
-            )
+        let manifest = try await MerchantServerError.awaiting {
+            try await BackupManifest.read(folder, on: engine, outside: restores)
         }
         let lock = try place.lock()
         defer { lock?.release() }
@@ -46,7 +36,7 @@ extension MerchantBackup {
         let keys = place.folder.appendingPathComponent(TokenKeySet.fileName)
         // Identical keys are those of an earlier restore that was killed.
         if !replaces, manifest.keys != nil, FileManager.default.fileExists(atPath: keys.path),
-            try await BackupManifest.File.of(place.folder, TokenKeySet.fileName) != manifest.keys
+            try await BackupFile.of(place.folder, TokenKeySet.fileName) != manifest.keys
         {
             throw Self.notEmpty(keys.path)
         }
@@ -79,7 +69,7 @@ extension MerchantBackup {
 
     private func restore(
         _ manifest: BackupManifest, from folder: URL, _ staging: URL, replaces: Bool
-    ) async throws -> Report {
+    ) async throws -> BackupReport {
         let file = place.databaseFile
         if !replaces, FileManager.default.fileExists(atPath: file.path) { throw Self.notEmpty(file.path) }
         let aside = try MerchantPlace(
@@ -123,7 +113,7 @@ extension MerchantBackup {
 
     private func restore(
         _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ tools: PostgreSQLTools, replaces: Bool
-    ) async throws -> Report {
+    ) async throws -> BackupReport {
         guard let origin = manifest.schema, PostgreSQLTools.isName(origin) else {
             throw MerchantServerError(.badBackup, "\(folder.path) does not name the schema that it was made from.")
         }
@@ -173,7 +163,7 @@ extension MerchantBackup {
 
     /// Checks that the ledger of a restored database balances.
     /// - Returns: the content that the database names.
-    private func prove(_ place: MerchantPlace) async throws -> [BackupManifest.Content] {
+    private func prove(_ place: MerchantPlace) async throws -> [BackupContent] {
         try await place.withMerchant(logger: logger) { merchant in
             let books = try await merchant.checkBooks()
             guard books.balances else {
@@ -187,9 +177,9 @@ extension MerchantBackup {
     /// Puts the content in place, then runs `body`. When that fails, removes the content again, unless another process
     /// may use it already.
     private func takingBackOnFailure(
-        _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ content: [BackupManifest.Content],
+        _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ content: [BackupContent],
         _ body: () async throws -> Void
-    ) async throws -> Report {
+    ) async throws -> BackupReport {
         var added: [BlobDigest] = []
         var isAlone = true
         do {
@@ -214,10 +204,7 @@ extension MerchantBackup {
             if isAlone { for digest in added { try? await blobs.remove(digest) } }
             throw error
         }
-        return Report(
-            directory: place.folder.path, engine: engine.rawValue, databaseBytes: manifest.database.size,
-            contentFiles: content.count, contentBytes: content.reduce(0) { $0 + $1.size },
-            hasContent: manifest.hasContent)
+        return BackupReport(place.folder, manifest, content)
     }
 
     /// Whether a closed database's log is folded into its file.

@@ -7,22 +7,6 @@ import Merchant
 /// A copy of all of a merchant's data, made while the server runs: a snapshot of the database, the content that it
 /// names, and the keys of users' tokens. Content never changes under its digest, so it is copied after the database.
 public struct MerchantBackup: Sendable {
-    /// The result of a backup or restore.
-    public struct Report: Encodable, Sendable {
-        /// The path of the backup, or of the data directory that was restored.
-        public var directory: String
-        /// The database's engine: `sqlite` or `postgresql`.
-        public var engine: String
-        /// The size of the database's copy, in bytes.
-        public var databaseBytes: Int64
-        /// The number of content files.
-        public var contentFiles: Int
-        /// The total size of the content files, in bytes.
-        public var contentBytes: Int64
-        /// Whether the backup contains the bytes of the content.
-        public var hasContent: Bool
-    }
-
     let place: MerchantPlace
     let blobs: any BlobStore
     let now: @Sendable () -> Date
@@ -43,15 +27,15 @@ public struct MerchantBackup: Sendable {
         self.logger = logger
     }
 
-    var engine: BackupManifest.Engine { place.databaseURL == nil ? .sqlite : .postgresql }
+    var engine: BackupEngine { place.databaseURL == nil ? .sqlite : .postgresql }
 
     /// Makes a backup. The folder appears whole or not at all.
     /// - Parameters:
     ///   - folder: the folder to create; it may exist if it is empty.
     ///   - withContent: false for a merchant whose bucket is backed up separately.
     /// - Throws: ``MerchantServerError`` `storage`, `noTools`; ``DatabaseError``, ``BlobError``.
-    public func make(at folder: URL, withContent: Bool) async throws -> Report {
-        let report = try await MerchantServerError.awaiting {
+    public func make(at folder: URL, withContent: Bool) async throws -> BackupReport {
+        let manifest = try await MerchantServerError.awaiting {
             try await BackupFolder.create(folder) { staging in
                 // Keep a restore from replacing the database during the copy. Take this lock after the staging folder
                 // is created: that locks the parent folder for a moment, and the parent may be the data directory
@@ -61,10 +45,7 @@ public struct MerchantBackup: Sendable {
                 return try await fill(staging, withContent)
             }
         }
-        return Report(
-            directory: folder.path, engine: report.engine.rawValue, databaseBytes: report.database.size,
-            contentFiles: report.content.count, contentBytes: report.content.reduce(0) { $0 + $1.size },
-            hasContent: report.hasContent)
+        return BackupReport(folder, manifest, manifest.content)
     }
 
     private func fill(_ folder: URL, _ withContent: Bool) async throws -> BackupManifest {
@@ -79,7 +60,7 @@ public struct MerchantBackup: Sendable {
             }
             try await place.copyDatabase(to: copy)
         }
-        guard let database = try await BackupManifest.File.of(folder, engine.fileName) else {
+        guard let database = try await BackupFile.of(folder, engine.fileName) else {
             throw MerchantServerError(.storage, "\(copy.path) cannot be read.")
         }
         let keys = try await copyKeys(into: folder)
@@ -89,7 +70,7 @@ public struct MerchantBackup: Sendable {
             (try await merchant.contentBlobs(), withContent ? try await merchant.contentList().items : [])
         }
         try await MerchantPlace.check(items, areIn: self.blobs)
-        let content = blobs.map { BackupManifest.Content(sha256: $0.digest, size: $0.size) }
+        let content = blobs.map { BackupContent(sha256: $0.digest, size: $0.size) }
         if withContent { try await self.copy(content, into: folder) }
         let manifest = BackupManifest(
             begunAt: begunAt, engine: engine, schema: place.databaseURL == nil ? nil : place.schema, database: database,
@@ -99,7 +80,7 @@ public struct MerchantBackup: Sendable {
         return manifest
     }
 
-    private func copy(_ content: [BackupManifest.Content], into folder: URL) async throws {
+    private func copy(_ content: [BackupContent], into folder: URL) async throws {
         let staging = folder.appendingPathComponent("staging")
         try FileManager.default.createDirectory(
             at: staging, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -109,12 +90,12 @@ public struct MerchantBackup: Sendable {
         try? FileManager.default.removeItem(at: staging)
     }
 
-    private func copyKeys(into folder: URL) async throws -> BackupManifest.File? {
+    private func copyKeys(into folder: URL) async throws -> BackupFile? {
         let keys = place.folder.appendingPathComponent(TokenKeySet.fileName)
         guard FileManager.default.fileExists(atPath: keys.path) else { return nil }
         // Refuse the file as the server would. A file with public keys alone is not secret.
         _ = try await TokenKeySet.read(keys)
         _ = try SecretFile.create(folder.appendingPathComponent(TokenKeySet.fileName), try SecretFile.readPublic(keys))
-        return try await BackupManifest.File.of(folder, TokenKeySet.fileName)
+        return try await BackupFile.of(folder, TokenKeySet.fileName)
     }
 }

@@ -35,6 +35,13 @@ public struct StoreAPIKey: Sendable, CustomStringConvertible {
         (self.bundleID, self.keyID, self.issuerID, self.privateKey) = (bundleID, keyID, issuerID, privateKey)
     }
 
+    /// Whether a public key is this key's public half.
+    /// - Parameter pem: a P-256 key as SubjectPublicKeyInfo in PEM.
+    public func hasPublicKey(_ pem: String) -> Bool {
+        (try? P256.Signing.PublicKey(pemRepresentation: pem))?.rawRepresentation
+            == privateKey.publicKey.rawRepresentation
+    }
+
     /// Makes the bearer token of one request: a JSON Web Token (RFC 7519) with ES256.
     /// - Parameter now: seconds since 1970.
     package func token(at now: Int64) throws -> String {

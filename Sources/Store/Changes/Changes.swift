@@ -33,11 +33,13 @@ public struct ChangeTopic: Sendable, Hashable {
         case requests
         /// The changes that operators made.
         case audit
+        /// The processes of the store.
+        case processes
 
         /// Whether each process of a store has the subject of its own.
         var isOfOneProcess: Bool {
             switch self {
-            case .sheets, .screens, .requests: true
+            case .sheets, .screens, .requests, .processes: true
             case .transactions, .attempts, .accounts, .clock, .faults, .offers, .catalog, .content, .reviews, .feeds,
                 .audit:
                 false
@@ -48,7 +50,7 @@ public struct ChangeTopic: Sendable, Hashable {
         var isOfOneEnvironment: Bool {
             switch self {
             case .transactions, .attempts, .accounts, .clock, .faults, .offers: true
-            case .catalog, .content, .reviews, .feeds, .sheets, .screens, .requests, .audit: false
+            case .catalog, .content, .reviews, .feeds, .sheets, .screens, .requests, .audit, .processes: false
             }
         }
     }

@@ -110,10 +110,17 @@ extension ContentLibrary {
         // Hosting is off now, so nothing more can be uploaded, completed or approved. If the process stops here,
         // turning hosting off again removes the rest.
         let state = try await products(of: product.bundleID, product.productID).first
-        for upload in state?.uploads ?? [] where !upload.isSettled { try await cancelUpload(upload.uploadID) }
-        for version in state?.versions ?? [] where version.state != .removed {
-            _ = try await take(.remove, with: version.versionID, at: now)
+        for upload in state?.uploads ?? [] where !upload.isSettled {
+            try await unless(.unknownContent) { try await cancelUpload(upload.uploadID) }
         }
+        for version in state?.versions ?? [] where version.state != .removed {
+            try await unless(.wrongState) { _ = try await take(.remove, with: version.versionID, at: now) }
+        }
+    }
+
+    /// Removes something, unless the error says that another request has removed it meanwhile.
+    private func unless(_ code: WireError.Code, _ body: () async throws -> Void) async throws {
+        do { try await body() } catch let error as StoreError where error.code == code {}
     }
 
     /// Whether hosting is on for a product; nil when it was never turned on or off.

@@ -84,16 +84,21 @@ extension ContentLibrary {
     }
 
     private func row(_ uploadID: UUID) async throws -> ContentUpload {
-        guard let upload = try await database.read({ try ContentUpload.find(uploadID, $0) }) else {
+        try await database.read { try Self.row(uploadID, $0) }
+    }
+
+    private static func row(_ uploadID: UUID, _ connection: Connection) throws -> ContentUpload {
+        guard let upload = try ContentUpload.find(uploadID, connection) else {
             throw StoreError(.unknownContent, "No upload has this identifier. Uploads are kept for seven days.")
         }
         return upload
     }
 
-    /// The upload with ``ContentUpload/offset`` set to the number of bytes that have arrived.
+    /// The upload with the number of bytes that have arrived, or with the mark that they are elsewhere.
     func counted(_ upload: ContentUpload) -> ContentUpload {
         var upload = upload
         upload.offset = upload.isSettled ? upload.length : staging.length(upload.uploadID)
+        upload.isElsewhere = !upload.isSettled && !staging.has(upload)
         return upload
     }
 
@@ -142,11 +147,15 @@ extension ContentLibrary {
     ///   ``DatabaseError``.
     public func cancelUpload(_ uploadID: UUID) async throws {
         try await completions.run { [self] in
-            let upload = try await row(uploadID)
-            guard upload.versionID == nil else {
-                throw StoreError(.wrongState, "The upload became a version. Remove the version instead.")
+            // In one transaction, because another process may be completing the upload.
+            let upload = try await database.write { connection in
+                let upload = try Self.row(uploadID, connection)
+                guard upload.versionID == nil else {
+                    throw StoreError(.wrongState, "The upload became a version. Remove the version instead.")
+                }
+                try ContentUpload.remove(uploadID, connection)
+                return upload
             }
-            try await database.write { try ContentUpload.remove(uploadID, $0) }
             staging.remove(uploadID)
             try await forget(upload.digest)
         }

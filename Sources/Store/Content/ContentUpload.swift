@@ -25,8 +25,10 @@ public struct ContentUpload: Sendable, Equatable {
     public var findings: [UploadFinding]?
     /// The folder that has its bytes (``ContentStaging/place``); nil for an upload that an older program began.
     var place: String?
-    /// The number of bytes that have arrived.
+    /// The number of bytes that have arrived; 0 when they are at another process.
     public var offset: Int64 = 0
+    /// Whether another process has the bytes that have arrived.
+    public var isElsewhere = false
 
     /// Whether the upload has ended, with a version or a refusal.
     public var isSettled: Bool { versionID != nil || findings != nil }

@@ -77,9 +77,13 @@ extension ManagedCatalog {
         _ productID: ProductID, of bundleID: BundleID, revision: Int64, by author: String
     ) async throws {
         let now = now
-        let content = try product(productID, of: bundleID).content
+        let content = ContentProduct(productID, of: bundleID)
         _ = try await changeProducts([productID], of: bundleID, by: author) { connection, app in
             let before = try Self.current(productID, revision, of: app, connection)
+            // Content that was live stays for its buyers.
+            if before.content?.wasLive == false {
+                try HostedProduct.set(content, isHosted: false, at: now, connection)
+            }
             var life = before.life
             _ = try life.take(.delete, review: app.review)
             guard try ManagedRows.delete(before, of: bundleID, at: now, connection) else {
@@ -90,9 +94,9 @@ extension ManagedCatalog {
                 before: ManagedDocument.text(of: before.product, isPriced: before.isPriced))
             try ManagedRows.record([change], of: bundleID, connection)
         }
-        // Content that was live stays for its buyers.
-        if let content, !content.wasLive {
-            try await library?.setHosting(false, of: ContentProduct(productID, of: bundleID), at: now)
+        // Cancels the uploads and removes the versions, which nobody has bought.
+        if let library, try await library.isDecided(content) == false {
+            try await library.setHosting(false, of: content, at: now)
         }
     }
 

@@ -18,6 +18,9 @@ public struct APIKey: Sendable, Equatable {
     /// The public half.
     let publicKey: P256.Signing.PublicKey
 
+    /// The public half as SubjectPublicKeyInfo in PEM.
+    public var publicKeyPEM: String { publicKey.pemRepresentation }
+
     /// Whether all properties are equal, the public half by its bytes.
     public static func == (one: APIKey, other: APIKey) -> Bool {
         (one.keyID, one.issuerID, one.bundleID, one.createdAt, one.revokedAt)

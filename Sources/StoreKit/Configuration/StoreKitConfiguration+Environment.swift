@@ -25,7 +25,8 @@ extension StoreKitConfiguration {
     /// The initialiser never throws or traps. If a variable has an invalid value, it writes a line with the variable
     /// and its valid values to standard error. The configuration then has no store, and every request fails with
     /// "Cannot connect". StoreKit also writes to standard error when no store or no bundle identifier is configured,
-    /// and when it refuses a receipt that a paid purchase needs. ``diagnostics`` receives all other failures.
+    /// when it refuses a receipt that a paid purchase needs, and when no new receipt can follow a refund.
+    /// ``diagnostics`` receives all other failures.
     public init(environment variables: [String: String], executable: URL?) {
         self.init(environment: variables, executable: executable, say: Self.writeToStandardError)
     }

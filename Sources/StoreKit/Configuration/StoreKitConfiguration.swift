@@ -48,7 +48,7 @@ public struct StoreKitConfiguration: Sendable {
     /// Receives failures that no API can report, such as an unreadable journal or a refused receipt. The messages are
     /// in English and contain no secrets. StoreKit also writes to standard error when the configuration cannot work.
     public var diagnostics: @Sendable (String) -> Void
-    /// Receives failures that delay the delivery of paid purchases, instead of ``diagnostics``.
+    /// Receives failures that delay the delivery of paid purchases and of refunds, instead of ``diagnostics``.
     var alarm: (@Sendable (String) -> Void)?
     /// Receives the reasons why the configuration cannot work, instead of ``diagnostics`` and standard error.
     var complain: (@Sendable (String) -> Void)?

@@ -11,7 +11,7 @@ struct RemotePaymentStore: PaymentStore {
     /// Whether the device allows purchases now.
     let allowsPayments: @Sendable () -> Bool
     let diagnostics: @Sendable (String) -> Void
-    /// Receives failures to fetch or write a receipt, which delay the delivery of paid purchases.
+    /// Receives failures to fetch or write a receipt, which delay the delivery of paid purchases and of refunds.
     let alarm: @Sendable (String) -> Void
     /// Serializes fetching and writing of receipts, so that an older receipt never replaces a newer one.
     private let receiptAccess = SerialAccess()
@@ -86,31 +86,43 @@ struct RemotePaymentStore: PaymentStore {
         }
     }
 
-    /// Fetches and writes the app receipt, one at a time, so that an older receipt never replaces a newer one.
+    /// Fetches and writes the app receipt.
+    /// - Throws: ``StoreFailure``; `unreachable` also when this device refuses the receipt, so that a paid purchase
+    ///   waits for one that it accepts.
     func renew(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) {
+        guard try await replaceReceipt(request, token: token) else { throw .unreachable }
+    }
+
+    /// Fetches and writes a new app receipt of an account that is signed in.
+    /// - Returns: false when no repetition can succeed, because the store refuses the request or this device refuses
+    ///   the receipt. ``alarm`` has received the reason.
+    /// - Throws: ``StoreFailure`` `unreachable` or `notSignedIn`.
+    func renewReceipt(of account: AccountID) async throws(StoreFailure) -> Bool {
+        let request = AppReceiptRequest(
+            bundleID: session.bundleID, bundleVersion: bundleVersion, vendorIdentifier: vendorIdentifier)
+        do {
+            return try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+                try await replaceReceipt(request, token: token)
+            }
+        } catch {
+            guard case .refused(let refusal) = error else { throw error }
+            alarm("the store refused a new receipt: \(refusal.code) \(refusal.message.prefix(500))")
+            return false
+        }
+    }
+
+    /// Fetches and writes the app receipt, one at a time, so that an older receipt never replaces a newer one.
+    /// - Returns: false when this device refuses the receipt. ``alarm`` has received the reason.
+    private func replaceReceipt(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) -> Bool {
         await receiptAccess.enter()
-        let result: Result<Void, StoreFailure>
+        let result: Result<Bool, StoreFailure>
         do throws(StoreFailure) {
             result = .success(try await write(session.client.appReceipt(request, token: token)))
         } catch {
             result = .failure(error)
         }
         await receiptAccess.leave()
-        try result.get()
-    }
-
-    /// Fetches and writes a new app receipt of an account that is signed in. Returns false when that fails.
-    func renewReceipt(of account: AccountID) async -> Bool {
-        let request = AppReceiptRequest(
-            bundleID: session.bundleID, bundleVersion: bundleVersion, vendorIdentifier: vendorIdentifier)
-        do {
-            try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
-                try await renew(request, token: token)
-            }
-            return true
-        } catch {
-            return false
-        }
+        return try result.get()
     }
 
     /// The most concurrent requests.
@@ -155,15 +167,19 @@ struct RemotePaymentStore: PaymentStore {
         return receipts
     }
 
-    func write(_ receipt: Data) async throws(StoreFailure) {
+    /// Writes a receipt.
+    /// - Returns: false when this device refuses the receipt. ``alarm`` has received the reason.
+    /// - Throws: ``StoreFailure`` `unreachable` when the file cannot be written, which a retry may mend.
+    private func write(_ receipt: Data) async throws(StoreFailure) -> Bool {
         if let reason = await check.refusal(of: receipt) {
             alarm("the receipt from the store was refused: \(reason)")
-            throw .unreachable
+            return false
         }
         do { try BoundedFile.write(receipt, to: receiptURL) } catch {
             alarm("cannot write the receipt: \(error)")
             throw .unreachable
         }
+        return true
     }
 
     func finish(_ entry: PaymentQueueEntry) async -> Bool {

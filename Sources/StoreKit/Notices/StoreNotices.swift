@@ -64,8 +64,8 @@ final class StoreNotices: Sendable {
     /// Ends the checks. A check that runs takes up no further promotion.
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// Checks, and again after a pause until the store is reached. Without an observer, the notices wait for the next
-    /// list.
+    /// Checks, and again after a pause until the store is reached. A refusal ends the check: it is reported, and the
+    /// notices wait for the next list, as they do without an observer.
     private func checkOnce() async {
         let isFirst = state.withLock { state in
             guard !state.isStopped else { return false }
@@ -77,7 +77,12 @@ final class StoreNotices: Sendable {
         }
         guard isFirst else { return }
         var isReached = true
-        do { try await passOn() } catch { isReached = error != .unreachable }
+        do { try await passOn() } catch {
+            isReached = error != .unreachable
+            if case .refused(let refusal) = error {
+                diagnostics("the store refused the notices: \(refusal.code) \(refusal.message.prefix(500))")
+            }
+        }
         let (failures, number, mustRunAgain) = state.withLock { state in
             defer { state.mustRunAgain = false }
             state.isRunning = false
@@ -130,8 +135,8 @@ final class StoreNotices: Sendable {
         }
     }
 
-    /// Refreshes the receipt, then calls the observers, then saves the cursor. After a crash in between, the app
-    /// receives the notices again.
+    /// Refreshes the receipt, then calls the observers, then saves the cursor. After a crash in between, and after a
+    /// receipt that was refused for good, the app receives the notices with a later check.
     private func revoke(_ notices: NoticesResponse, of account: AccountID, after cursor: Int64?)
         async throws(StoreFailure)
     {
@@ -144,7 +149,9 @@ final class StoreNotices: Sendable {
             }
         }
         guard !notices.revokedProductIDs.isEmpty else { return keep() }
-        guard await store.renewReceipt(of: account) else { throw .unreachable }
+        guard try await store.renewReceipt(of: account) else {
+            return diagnostics("without a new receipt, the app is not told of refunds; its next launch tries again")
+        }
         guard let payments else { return }
         // Waits for the cursor to be saved. A check that began before would report the same notices again.
         await payments.callbacks.revoked(notices.revokedProductIDs, then: keep)

@@ -29,7 +29,8 @@ extension StoreApplication {
 
 extension ControlAPI.Settings {
     init(
-        _ configuration: StoreServerConfiguration, _ authority: CertificateAuthority, _ addresses: Addresses?, node: Int
+        _ configuration: StoreServerConfiguration, _ authority: CertificateAuthority, _ addresses: Addresses?,
+        node: Int, processes: [ControlAPI.StoreProcess]?
     ) {
         let limits = configuration.limits.values
         var numbers = [
@@ -60,7 +61,7 @@ extension ControlAPI.Settings {
                 ControlAPI.Root(name: "jws", authority.jwsRoot),
             ],
             node: node, needsAdminToken: configuration.adminToken != nil, limits: numbers,
-            rates: rates)
+            rates: rates, processes: processes)
     }
 }
 

@@ -99,7 +99,7 @@ extension StoreApplication {
             }, process: process)
         return StoreOperation(
             health: health, metrics: metrics, node: membership?.node, others: OtherProcess(membership),
-            isCurrent: isCurrent)
+            process: process, isCurrent: isCurrent)
     }
 
     /// Waits until this process has heard what the others have changed, so that it answers the first requests. After

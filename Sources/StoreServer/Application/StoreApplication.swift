@@ -102,7 +102,7 @@ public struct StoreApplication: Sendable {
             catalog: CatalogNews.digest(of: configuration.catalogFiles), startedAt: milliseconds(now)())
         let databases = try await open(
             configuration.databaseURL.map { .postgresql(url: $0, schemaPrefix: configuration.schemaPrefix) }
-                ?? .folder(folder), facts, configuration, logger)
+                ?? .folder(folder), facts, configuration, now: now, logger: logger)
         do {
             let secrets = try await StoreSecrets.open(databases, key: configuration.storeKey)
             if configuration.databaseURL != nil {
@@ -197,7 +197,9 @@ public struct StoreApplication: Sendable {
                     changed: { changes.record(ChangeTopic(.sheets, nil)) }),
                 screens: ScreenBoard(now: { .now }, changed: { changes.record(ChangeTopic(.screens, nil)) }),
                 settings: {
-                    ControlAPI.Settings(configuration, currentAuthority.value, openAddresses.value, node: node)
+                    ControlAPI.Settings(
+                        configuration, currentAuthority.value, openAddresses.value, node: node,
+                        processes: operation.process.map { ControlAPI.StoreProcess.all($0()) })
                 },
                 tester: { SandboxTester.read(from: directory.url) }, now: now),
             openAddresses: openAddresses, operation: operation, facts: own, directory: directory,
@@ -219,11 +221,12 @@ public struct StoreApplication: Sendable {
 
     private static func open(
         _ location: StoreDatabases.Location, _ facts: ProcessFacts, _ configuration: StoreServerConfiguration,
-        _ logger: Logger
+        now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> StoreDatabases {
         let sharing =
             configuration.isShared
-            ? StoreDatabases.Sharing(facts: facts, node: configuration.node, name: facts.name) : nil
+            ? StoreDatabases.Sharing(
+                facts: facts, node: configuration.node, name: facts.name, now: milliseconds(now)) : nil
         do {
             return try await StoreDatabases.open(
                 location, sharing: sharing, connections: configuration.connections, logger: logger
@@ -291,6 +294,12 @@ public struct StoreApplication: Sendable {
 
     // MARK: Running
 
+    /// Lets `GET /ready` say that the server is stopping. Add it as the last service to a group in which other services
+    /// stop before the server.
+    public var stopAnnouncement: any Service {
+        ReadinessEnd(health: operation.health, delay: .zero, isCurrent: operation.isCurrent)
+    }
+
     /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
     /// progress.
     /// - Parameters:
@@ -334,11 +343,12 @@ public struct StoreApplication: Sendable {
         if configuration.feed.isScheduled {
             services.append(FeedSchedule(desk: feeds, claims: claims, logger: logger))
         }
-        if let membership = databases.membership, let facts {
+        if let membership = databases.membership, let process = operation.process, let facts {
             services.append(BlobSweep(library: desk.library, logger: logger))
             services.append(ChangeHints(membership: membership, changes: changes, stores: [sandbox, production]))
             services.append(
-                ProcessWatch(membership: membership, facts: facts, news: operatorDesk.news, logger: logger))
+                ProcessWatch(
+                    process: process, facts: facts, news: operatorDesk.news, changes: changes, logger: logger))
         }
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
         // A group stops its last service first.

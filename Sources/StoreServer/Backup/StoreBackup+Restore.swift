@@ -29,23 +29,11 @@ extension StoreBackup {
     /// - Throws: `BackupError` `badBackup`, `notEmpty`, `inUse`, `storage`, `noTools`; a database's error, `BlobError`;
     ///   `StoreSecretsError` when the store key is missing or does not open the backup's secrets, or when a key is
     ///   given and no secret is sealed.
-    public func restore(from folder: URL, replaces: Bool) async throws -> Report {
-        let manifest = try await StoreBackupManifest.read(folder)
-        guard manifest.engine == engine else {
-            throw BackupError(
-                .badBackup,
-                "\(folder.path) is a backup of a store on \(manifest.engine.name), and can be restored only on the same engine"
-                    + "\(manifest.engine == .sqlite ? "" : ": name the server with --database").")
-        }
+    public func restore(from folder: URL, replaces: Bool) async throws -> BackupReport {
+        let restores = data.appendingPathComponent(StoreFiles.restoreFolder)
+        let manifest = try await StoreBackupManifest.read(folder, on: engine, outside: restores)
         try FileManager.default.createDirectory(
             at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let restores = data.appendingPathComponent(StoreFiles.restoreFolder)
-        guard !(folder.standardizedFileURL.path + "/").hasPrefix(restores.standardizedFileURL.path + "/") else {
-            throw BackupError(
-                .badBackup,
-                "\(restores.path) is the folder in which restores are assembled. Move the backup somewhere else first."
-            )
-        }
         let server = try lockServer()
         defer { server.release() }
         let commands = try lockFolder(.exclusive)
@@ -88,7 +76,7 @@ extension StoreBackup {
         } else {
             try await restore(manifest, from: folder, staging.url, new)
         }
-        return Report(data, manifest)
+        return BackupReport(data, manifest, manifest.content)
     }
 
     private static func notEmpty(_ what: String) -> BackupError {

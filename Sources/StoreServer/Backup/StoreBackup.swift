@@ -9,31 +9,6 @@ import Store
 /// name, and the keys of a store that keeps them in files. The keys of a store with a store key are in the snapshot,
 /// sealed; the store key itself is in no backup.
 public struct StoreBackup: Sendable {
-    /// The result of a backup or restore.
-    public struct Report: Encodable, Sendable {
-        /// The path of the backup, or of the data directory that was restored.
-        public var directory: String
-        /// The databases' engine: `sqlite` or `postgresql`.
-        public var engine: String
-        /// The size of the databases' copies, in bytes.
-        public var databaseBytes: Int64
-        /// The number of content files.
-        public var contentFiles: Int
-        /// The total size of the content files, in bytes.
-        public var contentBytes: Int64
-        /// Whether the backup contains the bytes of the content.
-        public var hasContent: Bool
-
-        init(_ directory: URL, _ manifest: StoreBackupManifest) {
-            self.directory = directory.path
-            engine = manifest.engine.rawValue
-            databaseBytes = manifest.databases.reduce(0) { $0 + $1.size }
-            contentFiles = manifest.content.count
-            contentBytes = manifest.content.reduce(0) { $0 + $1.size }
-            hasContent = manifest.hasContent
-        }
-    }
-
     let configuration: StoreServerConfiguration
     let blobs: any BlobStore
     let now: @Sendable () -> Date
@@ -59,7 +34,7 @@ public struct StoreBackup: Sendable {
     }
 
     var data: URL { configuration.dataDirectory }
-    var engine: StoreBackupManifest.Engine { configuration.databaseURL == nil ? .sqlite : .postgresql }
+    var engine: BackupEngine { configuration.databaseURL == nil ? .sqlite : .postgresql }
 
     /// Makes a backup. The folder appears whole or not at all.
     /// - Parameters:
@@ -67,7 +42,7 @@ public struct StoreBackup: Sendable {
     ///   - withContent: false for a store whose bucket is backed up separately.
     /// - Throws: `BackupError` `storage`, `inUse`, `noTools`; a database's error, `BlobError`; `StoreSecretsError`
     ///   unless the key is that of the secrets on PostgreSQL, or no secret is sealed and there is no key.
-    public func make(at folder: URL, withContent: Bool) async throws -> Report {
+    public func make(at folder: URL, withContent: Bool) async throws -> BackupReport {
         let manifest = try await BackupFolder.create(folder) { staging in
             // Keep a restore from replacing the files during the copy. Take this lock after the staging folder is
             // created: that locks the parent folder for a moment, and the parent may be the data directory itself.
@@ -77,7 +52,7 @@ public struct StoreBackup: Sendable {
             defer { lock?.release() }
             return try await fill(staging, withContent)
         }
-        return Report(folder, manifest)
+        return BackupReport(folder, manifest, manifest.content)
     }
 
     private func fill(_ folder: URL, _ withContent: Bool) async throws -> StoreBackupManifest {

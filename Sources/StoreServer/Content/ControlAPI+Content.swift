@@ -33,7 +33,8 @@ extension ControlAPI.ContentUpload {
             uploadId: upload.uploadID, bundleId: upload.product.bundleID.rawValue,
             productId: upload.product.productID.rawValue, length: upload.length, sha256: upload.digest.hexadecimal,
             offset: upload.offset, state: upload.state?.rawValue, versionId: upload.versionID,
-            findings: upload.findings?.map(ControlAPI.Finding.init), createdDate: ControlAPI.text(upload.createdAt))
+            findings: upload.findings?.map(ControlAPI.Finding.init), createdDate: ControlAPI.text(upload.createdAt),
+            isElsewhere: upload.isElsewhere ? true : nil)
     }
 }
 

@@ -42,15 +42,7 @@ struct ControlController: Sendable {
 
     /// Registers a route of one environment for both: the handler gets the store that the path names.
     func on(_ router: Router<StoreRequestContext>, _ route: ControlRoute, _ handler: @escaping Handler) {
-        router.on(route) { request, context in
-            guard let environment = context.parameter(.environment).flatMap(StoreEnvironment.init(name:)),
-                let store = stores[environment]
-            else {
-                throw HTTPProblem(
-                    .notFound, code: "not_found", message: "The environments are “sandbox” and “production”.")
-            }
-            return try await handler(store, request, context)
-        }
+        router.on(route, of: stores, use: handler)
     }
 
     private func listApps() -> [ControlAPI.App] {

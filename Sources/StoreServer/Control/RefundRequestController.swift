@@ -71,15 +71,7 @@ struct RefundRequestController: Sendable {
     private func on(
         _ router: Router<StoreRequestContext>, _ route: RefundRequestRoute, _ handler: @escaping Handler
     ) {
-        router.on(.refundRequests(route)) { request, context in
-            guard let environment = context.parameter(.environment).flatMap(StoreEnvironment.init(name:)),
-                let store = stores[environment]
-            else {
-                throw HTTPProblem(
-                    .notFound, code: "not_found", message: "The environments are “sandbox” and “production”.")
-            }
-            return try await handler(store, request, context)
-        }
+        router.on(.refundRequests(route), of: stores, use: handler)
     }
 
     private static func decide(

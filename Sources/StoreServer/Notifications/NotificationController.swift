@@ -71,15 +71,7 @@ struct NotificationController: Sendable {
     }
 
     private func on(_ router: Router<StoreRequestContext>, _ route: NotificationRoute, _ handler: @escaping Handler) {
-        router.on(.notifications(route)) { request, context in
-            guard let environment = context.parameter(.environment).flatMap(StoreEnvironment.init(name:)),
-                let outbox = outboxes[environment]
-            else {
-                throw HTTPProblem(
-                    .notFound, code: "not_found", message: "The environments are “sandbox” and “production”.")
-            }
-            return try await handler(outbox, request, context)
-        }
+        router.on(.notifications(route), of: outboxes, use: handler)
     }
 
     private static func value(_ parameter: ControlRoute.Parameter, _ context: StoreRequestContext) -> String {

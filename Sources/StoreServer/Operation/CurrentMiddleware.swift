@@ -2,11 +2,12 @@ import HTTPSupport
 import Hummingbird
 
 /// Refuses requests while the process may have missed a change that another process of the store announced, so that it
-/// answers with nothing old: a locked account, a revoked key, a refunded purchase.
+/// answers with nothing old: a locked account, a revoked key, a refunded purchase. Refuses them also while the
+/// machine's clock is wrong, since dates would be wrong then.
 struct CurrentMiddleware: RouterMiddleware {
     typealias Context = StoreRequestContext
 
-    /// Whether the process has heard everything up to a few seconds ago.
+    /// Whether the process has heard everything up to a few seconds ago, and its clock is right.
     let isCurrent: @Sendable () -> Bool
 
     func handle(
@@ -15,7 +16,7 @@ struct CurrentMiddleware: RouterMiddleware {
         guard isCurrent() else {
             throw HTTPProblem(
                 .serviceUnavailable, code: "unavailable",
-                message: "This process lost its connection to the other processes of the store. Try again.")
+                message: "This process of the store is not ready, for a reason that GET /ready names. Try again.")
         }
         return try await next(request, context)
     }

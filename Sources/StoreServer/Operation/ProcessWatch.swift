@@ -1,31 +1,42 @@
+import ControlWire
 import Database
 import Logging
 import ServiceLifecycle
+import Store
 
-/// Tells the other processes of the store which catalog files this process has, and logs when an older process has
-/// others.
+/// Tells the other processes of the store which catalog files this process has, and whether it can answer requests. It
+/// logs when an older process has other files, and records when what operators see of the processes has changed.
 struct ProcessWatch: Service {
     /// How often a difference is logged.
     private static let pauseBetweenReports = Duration.seconds(60)
 
-    let membership: Membership
+    let process: @Sendable () -> ProcessState
     let facts: OwnFacts
     let news: CatalogNews
+    let changes: Changes
     let logger: Logger
 
     func run() async {
         await cancelWhenGracefulShutdown {
             var nextReport = ContinuousClock.now
+            var shown: [[String]] = []
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                facts.update { $0.catalog = news.state.digest }
-                if .now >= nextReport, reportOtherCatalog() { nextReport = .now + Self.pauseBetweenReports }
+                let state = process()
+                facts.update {
+                    $0.catalog = news.state.digest
+                    $0.problem = state.problem
+                }
+                if .now >= nextReport, reportOtherCatalog(state) { nextReport = .now + Self.pauseBetweenReports }
+                let now = ControlAPI.StoreProcess.all(state).map { [$0.name, $0.state] }
+                if now != shown { changes.record(ChangeTopic(.processes, nil)) }
+                shown = now
             }
         }
     }
 
     /// Logs that an older process has other catalog files. Returns false when none has.
-    private func reportOtherCatalog() -> Bool {
-        guard let other = ProcessState(membership, own: facts.value).otherCatalog else { return false }
+    private func reportOtherCatalog(_ state: ProcessState) -> Bool {
+        guard let other = state.otherCatalog else { return false }
         logger.error(
             "the catalog files differ from those of another process of this store, this process is not ready",
             metadata: ["other": "\(other.name)", "node": "\(other.node)"])

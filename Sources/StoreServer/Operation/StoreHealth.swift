@@ -40,8 +40,8 @@ final class StoreHealth: Sendable {
         var look: Task<Finding, Never>?
         /// When that look ended; nil while it is under way.
         var lookedAt: ContinuousClock.Instant?
-        /// The question to the databases that has no answer yet.
-        var question: Task<Finding, Never>?
+        /// Whether the databases have not answered yet. The look may have ended without their answer.
+        var isAsking = false
     }
 
     /// How long a finding about the databases is used. Anyone can ask for readiness, without a token, and must not
@@ -127,39 +127,36 @@ final class StoreHealth: Sendable {
         return isStopping ? stopping : found
     }
 
-    /// Asks the databases, unless that was done a moment ago or is under way.
+    /// Asks the databases, unless that was done a moment ago or is under way. While they owe an answer, the last look
+    /// holds, and they are not asked again.
     private func lookAtDatabases() async -> Finding {
         let look = state.withLock { state -> Task<Finding, Never> in
-            if let look = state.look, state.lookedAt.map({ now() - $0 < Self.freshness }) ?? true { return look }
-            // A question without an answer is not asked again.
-            let question: Task<Finding, Never> = state.question ?? Task { await self.ask() }
-            let new = Task {
-                let finding = await self.answer(to: question)
-                self.state.withLock { $0.lookedAt = self.now() }
-                return finding
-            }
-            (state.question, state.look, state.lookedAt) = (question, new, nil)
+            let isFresh = state.lookedAt.map { now() - $0 < Self.freshness } ?? true
+            if let look = state.look, state.isAsking || isFresh { return look }
+            let new = Task { await self.ask() }
+            (state.look, state.lookedAt, state.isAsking) = (new, nil, true)
             return new
         }
         return await look.value
     }
 
+    /// Asks the databases, and waits for their answer for a limited time.
     private func ask() async -> Finding {
-        let finding = await askDatabases()
-        state.withLock { $0.question = nil }
-        return finding
-    }
-
-    /// Waits for the answer to a question, for a limited time.
-    private func answer(to question: Task<Finding, Never>) async -> Finding {
         let silence = Finding(problem: .database, reason: "no answer within \(patience)")
         let (findings, tell) = AsyncStream.makeStream(of: Finding.self)
-        Task { tell.yield(await question.value) }
+        Task {
+            let finding = await self.askDatabases()
+            self.state.withLock { $0.isAsking = false }
+            tell.yield(finding)
+        }
         let timer = Task { [patience] in
             try? await Task.sleep(for: patience)
             tell.yield(silence)
         }
-        defer { timer.cancel() }
+        defer {
+            timer.cancel()
+            state.withLock { $0.lookedAt = now() }
+        }
         for await finding in findings { return finding }
         return silence
     }

@@ -10,7 +10,10 @@ struct StoreOperation: Sendable {
     let node: Int?
     /// The other processes of the store, which have sheets, visits, uploads and feeds of their own.
     let others: OtherProcess
-    /// Whether the process has heard of all changes up to a few seconds ago; nil for a store of one process.
+    /// This process among the others of the store; nil for a store of one process.
+    let process: (@Sendable () -> ProcessState)?
+    /// Whether the process has heard of all changes up to a few seconds ago, and its clock is right; nil for a store of
+    /// one process.
     let isCurrent: (@Sendable () -> Bool)?
 
     /// Counts the requests, and names their environment in the log. Add it before all other middleware.
@@ -23,7 +26,7 @@ struct StoreOperation: Sendable {
     /// Answers whether the process works and is ready. Add it before what refuses requests.
     func addHealth(to router: Router<StoreRequestContext>) { HealthController(health: health).addRoutes(to: router) }
 
-    /// Refuses requests to the routes that follow, while the process may have missed a change.
+    /// Refuses requests to the routes that follow, while the process may have missed a change or its clock is wrong.
     func addGuard(to router: Router<StoreRequestContext>) {
         if let isCurrent { router.add(middleware: CurrentMiddleware(isCurrent: isCurrent)) }
     }

@@ -41,6 +41,7 @@ extension ControlAPI.APIKey {
     init(_ key: APIKey) {
         self.init(
             keyId: key.keyID, issuerId: key.issuerID, bundleId: key.bundleID.rawValue,
-            createdDate: ControlAPI.text(key.createdAt), revokedDate: key.revokedAt.map { ControlAPI.text($0) })
+            publicKey: key.publicKeyPEM, createdDate: ControlAPI.text(key.createdAt),
+            revokedDate: key.revokedAt.map { ControlAPI.text($0) })
     }
 }

@@ -37,15 +37,7 @@ struct RateLimitController: Sendable {
     }
 
     private func on(_ router: Router<StoreRequestContext>, _ route: RateLimitRoute, _ handler: @escaping Handler) {
-        router.on(.rateLimits(route)) { request, context in
-            guard let environment = context.parameter(.environment).flatMap(StoreEnvironment.init(name:)),
-                let store = stores[environment]
-            else {
-                throw HTTPProblem(
-                    .notFound, code: "not_found", message: "The environments are “sandbox” and “production”.")
-            }
-            return try await handler(store, request, context)
-        }
+        router.on(.rateLimits(route), of: stores, use: handler)
     }
 
     private static func bundleID(_ context: StoreRequestContext) -> BundleID {

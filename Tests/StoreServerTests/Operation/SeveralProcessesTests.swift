@@ -33,13 +33,14 @@ struct SeveralProcessesTests {
 
         /// Runs a server until the body ends.
         func serve<T: Sendable>(
-            _ name: String, logger: Logger = .quiet, _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+            _ name: String, clock: MachineClock? = nil, logger: Logger = .quiet,
+            _ change: (inout StoreServerConfiguration) -> Void = { _ in },
             _ body: @escaping @Sendable (RunningServer) async throws -> T
         ) async throws -> T {
             let own = folder.appendingPathComponent(name)
             try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
             return try await RunningServer.with(
-                own, logger: logger,
+                own, clock: clock, logger: logger,
                 { configuration in
                     share(&configuration)
                     change(&configuration)
@@ -103,6 +104,16 @@ struct SeveralProcessesTests {
                     }
                     let metrics = try await second.control("GET", "/metrics", headers: []).text
                     #expect(metrics.contains("store_processes 2\n"))
+                    // The operator sees both, at each of them.
+                    for server in [first, second] {
+                        let isShown = try await SharedStoreTests.holds {
+                            let processes = try await SharedStoreTests.processes(server)
+                            return processes.map(\.node) == nodes.compactMap(\.self).sorted()
+                                && processes.allSatisfy { $0.state == "ready" && $0.address != nil }
+                                && processes.filter(\.isOwn).map(\.address) == [server.addresses.control]
+                        }
+                        #expect(isShown)
+                    }
                 }
             }
         }
@@ -142,6 +153,8 @@ struct SeveralProcessesTests {
                     }
                     #expect(refused.status == 421 && refused.code == "other_process", "\(refused.text)")
                     #expect(refused.headers.first(name: "Cornerstore-Process") == "0a")
+                    #expect(try await second.hosted().first?.uploads.map(\.isElsewhere) == [true])
+                    #expect(try await first.hosted().first?.uploads.map(\.isElsewhere) == [nil])
                     let sent = try await first.append(package.bytes, to: upload, at: 0)
                     #expect(sent.status == 200, "\(sent.text)")
                     let completed = try await first.complete(upload)
@@ -203,7 +216,7 @@ struct SeveralProcessesTests {
                 of: .postgresql(
                     url: try #require(place.databaseURL), schema: "\(place.prefix)_apps", connections: 1),
                 name: "other", facts: ProcessFacts(version: "0.0.0", name: "other", startedAt: 1), node: nil,
-                logger: .quiet)
+                now: { Int64(Date().timeIntervalSince1970 * 1000) }, logger: .quiet)
             try await other.share()
             let error = try await place.refused("second") { _ in }
             let text = error.map { "\($0)" } ?? "started"

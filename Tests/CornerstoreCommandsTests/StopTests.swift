@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite("The stop of a store with a merchant and a console", .timeLimit(.minutes(1))) struct StopTests {
+    @Test func `store and merchant say that they stop while the console still answers a request`() async throws {
+        try await RunningStore.with(merchant: MerchantSettings(port: 0), hasConsole: true) { store in
+            let addresses = store.addresses
+            let console = try #require(addresses.console.flatMap { URL(string: $0)?.port })
+            let servers = [addresses.control, addresses.sandbox, try #require(addresses.merchant)]
+            func ready(_ server: String) async throws -> (status: Int, text: String) {
+                let answer = try await PlainHTTP.send(
+                    "GET", server + "/ready", body: nil as Data?, headers: [], limit: 1 << 16)
+                return (answer.status, String(decoding: answer.body, as: UTF8.self))
+            }
+            let (head, isRead) = AsyncStream.makeStream(of: Void.self)
+            let isSeen = DispatchSemaphore(value: 0)
+            // The console waits for the body of this request, and its stop for the request.
+            async let request = RawConnection.run {
+                defer { isRead.finish() }
+                let connection = try RawConnection(port: UInt16(console))
+                connection.write(
+                    "POST /sign-out HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
+                        + "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n")
+                let answer = connection.read(until: "100 Continue")
+                isRead.finish()
+                isSeen.wait()
+                return withExtendedLifetime(connection) { answer }
+            }
+            defer { isSeen.signal() }
+            for await _ in head {}
+            for server in servers { #expect(try await ready(server).status == 200) }
+            await store.stop()
+            for server in servers {
+                var answer = try await ready(server)
+                let end = ContinuousClock.now + .seconds(20)
+                while answer.status == 200, ContinuousClock.now < end { answer = try await ready(server) }
+                #expect(answer.status == 503 && answer.text.contains("stopping"), "\(server): \(answer.text)")
+            }
+            isSeen.signal()
+            #expect(try await request.contains("100 Continue"))
+        }
+    }
+}
