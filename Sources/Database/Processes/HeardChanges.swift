@@ -14,7 +14,7 @@ struct HeardChanges {
         var isCertain: Bool
     }
 
-    /// What is to be applied next.
+    /// The changes to apply next.
     enum Work: Equatable {
         /// There is nothing to apply, or the last work has not ended.
         case nothing
