@@ -107,12 +107,12 @@ public final class BookChaptersApp {
         case .ready(let chapter, let version):
             downloads[chapter] = nil
             say("\(chapter.name) is yours, in version \(version).")
-        case .restored: if options.action == .ask { say("Everything bought before is on its way, or here.") }
+        case .restored: if options.action == .ask { say("Earlier purchases are here, or are being downloaded.") }
         case .failed(let text):
             hasFailed = true
             say(text, tone: .bad)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The chapter comes when it is given.", tone: .neutral)
+        case .deferred: say("Waiting for approval. The chapter arrives once the purchase is approved.", tone: .neutral)
         case .queueChanged: break
         }
         return .goOn
@@ -129,7 +129,7 @@ public final class BookChaptersApp {
 
     private func show() {
         list()
-        print("  u  Get what is new, and what was bought before")
+        print("  u  Get new content, and restore earlier purchases")
         print("  q  Quit")
     }
 
@@ -170,7 +170,7 @@ public final class BookChaptersApp {
         return .goOn
     }
 
-    /// Gets new versions, what was bought before, and the news of which chapters are out.
+    /// Gets new versions, earlier purchases, and the list of chapters that are out.
     func update() {
         store.loadPrices()
         store.restore()

@@ -20,7 +20,7 @@ public struct BookChaptersOptions: Equatable, Sendable {
         case help
     }
 
-    /// What to do at a percentage of a download, to test interruptions.
+    /// The interruption at a percentage of a download, for tests.
     public enum Stop: Equatable, Sendable {
         /// Pause the download.
         case pause

@@ -15,7 +15,7 @@ extension BookChaptersApp: ScreenApp {
         var content = ScreenContent()
         content.items = Chapter.allCases.map(item)
         content.buttons = [
-            ConsoleButton(press: "update", "Get what is new", about: "Get what is new, and what was bought before")
+            ConsoleButton(press: "update", "Get new content", about: "Get new content, and restore earlier purchases")
         ]
         guard let open, let owned = shelf.newest(of: open.productIdentifier), let text = try? ChapterText(owned) else {
             return content
@@ -57,7 +57,7 @@ extension BookChaptersApp: ScreenApp {
         ConsoleButton(press: "\(verb)-\(chapter.rawValue)", label, about: "\(label) \(chapter.name)")
     }
 
-    /// Buys, reads, pauses or resumes a chapter, or gets what is new.
+    /// Buys, reads, pauses or resumes a chapter, or gets new content.
     public func press(_ press: ScreenPress) {
         let words = press.button.split(separator: "-")
         guard let chapter = words.last.flatMap({ Int($0) }).flatMap(Chapter.init(rawValue:)) else {

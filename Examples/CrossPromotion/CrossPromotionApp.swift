@@ -20,7 +20,7 @@ public final class CrossPromotionApp {
     private var hasFailed = false
     /// The page in a browser; nil in a terminal.
     private let screen: DeviceScreen?
-    /// What was found last, for the page.
+    /// The items found last, for the page.
     private(set) var found: [FoundItem] = []
 
     private init(options: CrossPromotionOptions, search: ItemSearch, screen: DeviceScreen?) {

@@ -2,7 +2,7 @@ import Foundation
 
 /// The command's arguments.
 public struct CrossPromotionOptions: Equatable, Sendable {
-    /// What to do.
+    /// The command's action.
     public enum Action: Equatable, Sendable {
         /// Ask the user.
         case ask

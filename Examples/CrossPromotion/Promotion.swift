@@ -10,7 +10,7 @@ public struct Promotion: Sendable, Equatable {
 
     /// The item's name.
     public var name: String
-    /// Where its number comes from.
+    /// The source of its number.
     public var source: Source
 
     /// The developer's other app.

@@ -82,7 +82,7 @@ public final class MagazineApp {
                 return await !store.isBusy
             }, onEvent: handle, onLine: handle)
         await store.close()
-        // What happened last is known when the app is idle.
+        // The last event is known when the app is idle.
         if code == nil, !hasFailed, options.action != .list { showStatus() }
         return code ?? (hasFailed ? 1 : 0)
     }
@@ -129,7 +129,8 @@ public final class MagazineApp {
             hasFailed = true
             say(text, tone: .bad)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The magazine comes when it is given.", tone: .neutral)
+        case .deferred:
+            say("Waiting for approval. The subscription begins once the purchase is approved.", tone: .neutral)
         case .queueChanged: break
         }
         return .goOn

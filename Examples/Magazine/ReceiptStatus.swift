@@ -1,7 +1,7 @@
 import Foundation
 import StoreReceipts
 
-/// What a receipt says about the subscription. Each period is a purchase in the receipt.
+/// The subscription's state according to a receipt. Each period is a purchase in the receipt.
 ///
 /// A receipt does not say whether the subscription renews, nor whether the store still tries to charge for a period
 /// that was not paid. The app's server knows both.

@@ -1,8 +1,8 @@
 import Foundation
 import MerchantClient
 
-/// What the app's own server, the merchant, says about the subscription. The server also knows whether it renews, and
-/// of a grace period, as far as the store told it.
+/// The subscription's state according to the app's own server, the merchant. The server also knows whether the
+/// subscription renews, and whether it has a grace period, if the store told it.
 public struct ServerStatus: Sendable, Equatable {
     /// The name of the entitlement that each plan gives.
     public static let entitlement: EntitlementID = "magazine"

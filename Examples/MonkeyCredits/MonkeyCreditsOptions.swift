@@ -68,7 +68,7 @@ public struct MonkeyCreditsOptions: Equatable, Sendable {
             case "--exit-when-idle": exitsWhenIdle = true
             case "--crash-after":
                 guard try value(of: argument) == "purchased" else {
-                    throw Misuse(text: "--crash-after knows only: purchased")
+                    throw Misuse(text: "--crash-after must be: purchased")
                 }
                 crashesAfterPurchased = true
             case "--help", "-h": showsHelp = true

@@ -71,7 +71,7 @@ public final class PhotoFiltersApp {
                 lines.append("By the receipt, \(PhotoFilter.named(identifier)?.rawValue ?? identifier) is yours again.")
             }
         } catch {
-            lines.append("There is no receipt to go by; --restore asks the store. (\(error.localizedDescription))")
+            lines.append("There is no usable receipt; --restore asks the store. (\(error.localizedDescription))")
         }
         return lines
     }
@@ -135,7 +135,7 @@ public final class PhotoFiltersApp {
             hasFailed = true
             say(text, tone: .bad)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The filter comes when it is given.", tone: .neutral)
+        case .deferred: say("Waiting for approval. The filter arrives once the purchase is approved.", tone: .neutral)
         case .queueChanged: break
         }
         return .goOn

@@ -51,7 +51,7 @@ extension Picture {
     public init(png file: Data) throws {
         let bytes = [UInt8](file)
         guard bytes.count <= Self.largestFile else { throw PictureError("the file is larger than 64 MiB") }
-        guard bytes.starts(with: Self.signature) else { throw PictureError("the file is no PNG") }
+        guard bytes.starts(with: Self.signature) else { throw PictureError("the file is not a PNG") }
         var header: Header?
         var compressed: [UInt8] = []
         var rest = bytes[Self.signature.count...]

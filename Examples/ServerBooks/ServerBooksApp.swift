@@ -142,10 +142,10 @@ public final class ServerBooksApp {
             case .ask: if screen == nil { show() }
             case .download, .read, .help: break
             }
-        case .restored: if options.action == .ask { say("Everything bought before is on its way, or here.") }
+        case .restored: if options.action == .ask { say("Earlier purchases are here, or are being downloaded.") }
         case .failed(let text): fail(text)
         case .cancelled: hasFailed = true
-        case .deferred: say("Waiting for approval. The issue comes when it is given.", tone: .neutral)
+        case .deferred: say("Waiting for approval. The issue arrives once the purchase is approved.", tone: .neutral)
         case .queueChanged, .purchased: break
         }
         return .goOn
@@ -177,8 +177,8 @@ public final class ServerBooksApp {
 
     private func show() {
         list()
-        print("  u  Get what is new")
-        print("  r  Ask the store for what was bought before")
+        print("  u  Get new content")
+        print("  r  Restore earlier purchases")
         print("  q  Quit")
     }
 

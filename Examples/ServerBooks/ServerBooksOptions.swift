@@ -95,7 +95,7 @@ public struct ServerBooksOptions: Equatable, Sendable {
             case "--crash-at": crash = try Crash(try value(of: argument))
             case "--merchant":
                 let text = try value(of: argument)
-                guard let url = URL(string: text) else { throw Misuse(text: "\(text) is no URL") }
+                guard let url = URL(string: text) else { throw Misuse(text: "\(text) is not a URL") }
                 merchant = url
             case "--help", "-h":
                 action = .help

@@ -18,7 +18,7 @@ extension ServerBooksApp: ScreenApp {
         content.items = stand.issues.map(item)
         if content.items.isEmpty, content.text == nil { content.text = "The shelf is empty." }
         content.buttons = [
-            ConsoleButton(press: "update", "Get what is new", about: "Get what is new of your issues")
+            ConsoleButton(press: "update", "Get new content", about: "Get new content of your issues")
         ]
         if let open, let issue = stand.issue(named: open), let owned = stand.content(of: issue),
             let text = try? IssueText(owned)
@@ -45,7 +45,7 @@ extension ServerBooksApp: ScreenApp {
         return item
     }
 
-    /// Buys or reads an issue, or gets what is new.
+    /// Buys or reads an issue, or gets new content.
     public func press(_ press: ScreenPress) {
         if press.button == "update" {
             stand.fillShelf()

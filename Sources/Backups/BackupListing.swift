@@ -15,7 +15,7 @@ package enum BackupEngine: String, Codable, Sendable {
 package protocol BackupListing: Codable, Sendable {
     /// The format's name, which tells a store's backup from a merchant's.
     static var formatName: String { get }
-    /// Whose backup it is, in a sentence and in the commands: `store` or `merchant`.
+    /// The owner of the backup, in a sentence and in the commands: `store` or `merchant`.
     static var owner: String { get }
 
     /// The name of the format that it was written in.

@@ -56,6 +56,7 @@ public struct BlobBytes: AsyncSequence, Sendable {
 /// The threads that read and write files, so that a disk blocks neither the event loops nor Swift's own threads.
 public enum BlobThreads {
     /// Runs `body` on one of the threads and returns its result.
+    /// - Throws: the error of `body`; `CancellationError` when the task is cancelled before `body` begins.
     public static func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await NIOThreadPool.singleton.runIfActive(body)
     }

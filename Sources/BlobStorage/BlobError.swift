@@ -18,7 +18,7 @@ public struct BlobError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The kind of failure.
     public var code: Code
-    /// What was wrong and where. It never contains keys.
+    /// The problem and where it occurred. It never contains keys.
     public var detail: String
 
     /// Creates an error.

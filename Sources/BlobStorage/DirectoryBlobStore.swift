@@ -26,6 +26,7 @@ public struct DirectoryBlobStore: BlobStore {
     }
 
     /// Stores a file's bytes, by a second link to the file where the file system allows it.
+    /// - Throws: ``BlobError``.
     public func put(_ file: URL, as digest: BlobDigest) async throws {
         let place = place(digest)
         try await BlobThreads.run {
@@ -44,6 +45,7 @@ public struct DirectoryBlobStore: BlobStore {
     }
 
     /// The size of the blob in bytes; nil when the folder does not hold it.
+    /// - Throws: ``BlobError``.
     public func size(of digest: BlobDigest) async throws -> Int64? {
         let place = place(digest)
         return try await BlobThreads.run {
@@ -54,12 +56,14 @@ public struct DirectoryBlobStore: BlobStore {
     }
 
     /// The bytes of a range of the blob.
+    /// - Throws: ``BlobError`` `notFound` or `invalidRange`.
     public func bytes(of digest: BlobDigest, in range: Range<Int64>) async throws -> BlobBytes {
         let place = place(digest)
         return try await BlobThreads.run { try BlobFile(place).bytes(in: range) }
     }
 
     /// Removes the blob's file.
+    /// - Throws: ``BlobError``.
     public func remove(_ digest: BlobDigest) async throws {
         let place = place(digest)
         try await BlobThreads.run {

@@ -31,7 +31,7 @@ public struct ConsoleConfiguration: Sendable {
     }
 }
 
-/// What the console asks and shows.
+/// The APIs and the data that the console uses.
 public struct ConsoleBackends: Sendable {
     /// The control port's API; nil for a merchant without a store beside it.
     public var control: (any APICalls)?

@@ -4,9 +4,9 @@ public struct ConsoleSection: PagePart {
     public var id: String
     /// The heading.
     public var heading: String
-    /// What the section shows.
+    /// A description of the section.
     public var text: String?
-    /// What to take care of.
+    /// A warning above the section's contents.
     public var warning: String?
     /// Numbers that are seen at once.
     public var numbers: [ConsoleNumber] = []
@@ -26,7 +26,7 @@ public struct ConsoleSection: PagePart {
     public var filter: ConsoleForm?
     /// A table.
     public var table: ConsoleTable?
-    /// What happened, the last first.
+    /// The events, the last first.
     public var events: [ConsoleEvent] = []
     /// Forms.
     public var forms: [ConsoleForm] = []
@@ -59,7 +59,7 @@ public struct ConsoleFrame: PagePart {
     public var environment = ""
     /// The environment as a class of the style sheet.
     public var environmentClass = "none"
-    /// What the environment means for whoever changes something.
+    /// The effect of changes in this environment, for people.
     public var environmentNote = ""
     /// The environments to switch between.
     public var environments: [ConsoleLink] = []
@@ -85,7 +85,7 @@ public struct ConsoleFrame: PagePart {
     public var clockLink = ""
     /// The address that searches.
     public var findLink: String?
-    /// What was searched for.
+    /// The search term.
     public var term = ""
     /// The address of the stream of changes.
     public var events: String?
@@ -107,15 +107,15 @@ public struct ConsolePage: Page {
     public var frame: ConsoleFrame
     /// The heading.
     public var heading: String
-    /// What the page shows.
+    /// A description of the page.
     public var text: String?
-    /// What was just done.
+    /// A sentence about the change that was just made.
     public var message: String?
-    /// What failed, and what to do.
+    /// The failure, and how to recover.
     public var problem: String?
     /// The id by which the log names the request that failed.
     public var requestID: String?
-    /// Where the page belongs.
+    /// Links to the pages above this one.
     public var trail: [ConsoleLink] = []
     /// The sections.
     public var sections: [ConsoleSection] = []

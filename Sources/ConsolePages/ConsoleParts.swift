@@ -52,7 +52,7 @@ public struct ConsoleFact: PagePart {
     public var value: String
     /// The address that the value leads to.
     public var link: String?
-    /// What the value means.
+    /// The meaning of the value.
     public var note: String?
     /// The meaning of its colour.
     public var tone: String?
@@ -71,7 +71,7 @@ public struct ConsoleFact: PagePart {
 
 /// A number that is seen at once.
 public struct ConsoleNumber: PagePart {
-    /// What is counted.
+    /// The name of the counted things.
     public var name: String
     /// The number.
     public var value: String
@@ -95,7 +95,7 @@ public struct ConsoleStep: PagePart {
     public var text: String
     /// Whether it is done.
     public var isDone: Bool
-    /// Where it is done.
+    /// The address of the page that does it.
     public var link: String?
     /// The command that does it.
     public var command: String?
@@ -114,11 +114,11 @@ public struct ConsoleEvent: PagePart {
     public var timeText: String
     /// How far the instant is from now.
     public var ago: String?
-    /// What happened.
+    /// A description of the event.
     public var what: String
     /// The meaning of its colour.
     public var tone: String?
-    /// To what it happened, such as a product.
+    /// The subject of the event, such as a product.
     public var detail: String?
     /// The address that the detail leads to. A group has none: its steps have.
     public var link: String?
@@ -142,7 +142,7 @@ public struct ConsoleEvent: PagePart {
 
 /// Lines that are copied elsewhere, such as a command.
 public struct ConsoleCode: PagePart {
-    /// What the lines are.
+    /// A description of the lines.
     public var label: String
     /// The lines.
     public var code: String
@@ -161,7 +161,7 @@ public struct ConsoleBar: PagePart {
     public var width: Int
     /// The height.
     public var height: Int
-    /// What the bar says, in words.
+    /// The bar's value, in words.
     public var label: String
 
     /// Creates a bar.
@@ -257,13 +257,13 @@ public struct ConsoleRow: PagePart {
 
 /// A table. On a narrow screen each row becomes a card.
 public struct ConsoleTable: PagePart {
-    /// What the table shows.
+    /// A description of the table.
     public var caption: String
     /// The columns.
     public var columns: [ConsoleColumn]
     /// The rows, at most 50 on a page.
     public internal(set) var rows: [ConsoleRow] = []
-    /// What will stand in an empty table, and how.
+    /// The text of an empty table, such as how to add a row.
     public var nothing: String
     /// The command that makes the first row.
     public var command: String?
@@ -308,7 +308,7 @@ public struct ConsoleHidden: PagePart {
 public struct ConsoleButton: PagePart {
     /// The words.
     public var label: String
-    /// What the button does, in full, for those who do not see the row.
+    /// The button's effect in full, for people who do not see the row.
     public var about: String
     /// The address that the form is sent to.
     public var action: String
@@ -359,9 +359,9 @@ public struct ConsoleField: PagePart {
     public var value: String
     /// The values to choose from.
     public var options: [ConsoleOption]
-    /// What to type.
+    /// The expected input.
     public var hint: String?
-    /// What is wrong with the value.
+    /// The problem with the value.
     public var problem: String?
     /// Whether the field must have a value.
     public var isRequired: Bool
@@ -408,7 +408,7 @@ public struct ConsoleField: PagePart {
 public struct ConsoleForm: PagePart {
     /// The heading; nil when the section's is enough.
     public var heading: String?
-    /// What the form does.
+    /// The effect of the form.
     public var text: String?
     /// The address that the form is sent to.
     public var action: String
@@ -422,12 +422,12 @@ public struct ConsoleForm: PagePart {
     public var hidden: [ConsoleHidden]
     /// The words of the button.
     public var button: String
-    /// What the button does, for those who do not see what is beside it; it begins with ``button``. Nil when the words
+    /// The button's effect, for people who do not see its surroundings; it begins with ``button``. Nil when the words
     /// are enough.
     public var buttonAbout: String?
     /// The meaning of the button's colour.
     public var tone: String?
-    /// What was wrong when the form was sent.
+    /// The problem with the form when it was sent.
     public var problem: String?
     /// The address that leaves the form.
     public var cancel: String?

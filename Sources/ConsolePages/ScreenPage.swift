@@ -25,7 +25,7 @@ public struct ScreenFrame: PagePart {
 public struct ScreenPicture: PagePart {
     /// The picture's address.
     public var address: String
-    /// What the picture shows, for those who do not see it.
+    /// A description of the picture, for people who do not see it.
     public var about: String
     /// The words below the picture; nil for none.
     public var caption: String?
@@ -38,7 +38,7 @@ public struct ScreenPicture: PagePart {
 
 /// How far something has come.
 public struct ScreenProgress: PagePart {
-    /// What is measured, for those who do not see the bar.
+    /// The name of the measured quantity, for people who do not see the bar.
     public var label: String
     /// From 0 to 100.
     public var percent: Int
@@ -55,7 +55,7 @@ public struct ScreenProgress: PagePart {
 public struct ScreenItem: PagePart {
     /// The name.
     public var name: String
-    /// What the app says of it, such as its state.
+    /// The app's text about it, such as its state.
     public var text: String?
     /// Its identifier, for the people who make the app; nil for none.
     public var identifier: String?
@@ -76,23 +76,23 @@ public struct ScreenItem: PagePart {
     }
 }
 
-/// What an app shows on a device's screen.
+/// The contents of an app's page on a device's screen.
 public struct ScreenContent: PagePart {
     /// The main fact, such as a balance; nil for none.
     public var headline: String?
-    /// What is explained.
+    /// An explanation; nil for none.
     public var text: String?
     /// The pictures.
     public var pictures: [ScreenPicture] = []
-    /// What is listed.
+    /// The list.
     public var items: [ScreenItem] = []
     /// Forms for the whole app, such as a search.
     public var forms: [ConsoleForm] = []
     /// Buttons for the whole app.
     public var buttons: [ConsoleButton] = []
-    /// The heading of what is read.
+    /// The heading of ``reading``.
     public var readingHeading: String?
-    /// What is read, such as a chapter.
+    /// The text to read, such as a chapter.
     public var reading: String?
 
     /// Creates empty contents.
@@ -115,7 +115,7 @@ public struct ScreenPage: Page {
     public var frame: ScreenFrame
     /// The app's name.
     public var heading: String
-    /// What the page is, in a sentence.
+    /// A description of the page, in a sentence.
     public var about = ""
     /// The device's name for the person who uses it, such as `on phone`; nil for none.
     public var on: String?
@@ -123,7 +123,7 @@ public struct ScreenPage: Page {
     public var device = ""
     /// Why the screen cannot do all that it should; nil when it can.
     public var problem: String?
-    /// What the app said last.
+    /// The app's last messages.
     public var said: [String] = []
     /// The mood of ``said``: `good`, `neutral` or `bad`.
     public var saidTone = "good"
@@ -133,9 +133,9 @@ public struct ScreenPage: Page {
     public var isWaitingItem = false
     /// A question of the system to the customer, with one button for each answer; nil for none.
     public var question: ScreenItem?
-    /// What the app shows.
+    /// The app's contents.
     public var content = ScreenContent()
-    /// What happened on the device, and what can be done with it.
+    /// The device's events, payment queue and receipt, and the forms that change the device.
     public var sections: [ConsoleSection] = []
 
     /// Creates a page without contents.

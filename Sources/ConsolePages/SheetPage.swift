@@ -17,7 +17,7 @@ public struct SheetField: PagePart {
     public var label: String
     /// The input's type: `text`, `email` or `password`.
     public var type: String
-    /// What browsers may fill in, such as `current-password`.
+    /// The kind of value that browsers may fill in, such as `current-password`.
     public var autocomplete: String
     /// The value. A password has none.
     public var value: String
@@ -25,7 +25,7 @@ public struct SheetField: PagePart {
     public var isFixed: Bool
     /// The values to choose from; none for a field in which the customer types.
     public var options: [ConsoleOption] = []
-    /// What was wrong with the value.
+    /// The problem with the value.
     public var problem: String?
 
     /// Creates a field.
@@ -69,7 +69,7 @@ public struct SheetPage: Page {
     public var environment: String?
     /// The environment as a class of the style sheet.
     public var environmentClass = ""
-    /// What the environment means for the customer.
+    /// The meaning of the environment for the customer.
     public var environmentNote = ""
     /// The app that asks; nil when the program does not say.
     public var app: String?
@@ -77,9 +77,9 @@ public struct SheetPage: Page {
     public var heading: String
     /// The price.
     public var price: String?
-    /// What the customer reads.
+    /// The lines of text.
     public var lines: [String]
-    /// What was wrong with the form, when it is no field's problem.
+    /// The problem with the form, when it concerns no single field.
     public var problem: String?
     /// The address that the form is sent to.
     public var action = ""

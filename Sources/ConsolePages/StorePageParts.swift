@@ -81,7 +81,7 @@ public struct PageVersion: PagePart {
     public var date: String
     /// The date as people read it.
     public var dateText: String
-    /// What is new.
+    /// The release notes.
     public var note: String?
 
     /// Creates it.

@@ -167,7 +167,7 @@ public struct ConfirmPage: Page {
     public var artwork: String
     /// The question.
     public var heading: String
-    /// What happens.
+    /// The account that gets the item, and the price that it pays.
     public var text: String
     /// The address that the form is sent to.
     public var action: String

@@ -33,7 +33,7 @@ public struct PageSubscription: PagePart {
     public var state: String
     /// Whether the customer has access.
     public var isActive: Bool
-    /// What the customer knows of it, such as the next charge.
+    /// The facts for the customer, such as the next charge.
     public var facts: [PageFact]
     /// The address of the page that asks whether to turn renewal off; nil when it is off.
     public var turnOff: String?
@@ -73,7 +73,7 @@ public struct SubscriptionsPage: Page {
     public var message: String?
     /// A sentence about what failed.
     public var problem: String?
-    /// Whose subscriptions they are.
+    /// The account that has the subscriptions.
     public var account: String
     /// The subscriptions.
     public var subscriptions: [PageSubscription]
@@ -120,11 +120,11 @@ public struct QuestionPage: Page {
     public var frame: StoreFrame
     /// The question.
     public var heading: String
-    /// What happens.
+    /// The consequences, one to a line.
     public var lines: [String]
     /// The address that the form is sent to.
     public var action: String
-    /// What the form sends.
+    /// The hidden fields of the form.
     public var hidden: [PageHidden]
     /// The button's words.
     public var label: String
@@ -172,7 +172,7 @@ public struct SignInPage: Page {
     public var frame: StoreFrame
     /// The heading.
     public var heading: String
-    /// What the customer sees after signing in.
+    /// A description of the page that follows the sign-in.
     public var text: String
     /// A sentence about what failed.
     public var problem: String?

@@ -26,7 +26,7 @@ public struct ContentDownloadError: Error, Sendable, Equatable {
 
     /// The kind of failure.
     public var code: Code
-    /// What was wrong, where, and what to do, for people.
+    /// The problem, where it occurred, and how to fix it, for people.
     public var detail: String
     /// The HTTP status; nil when the server did not answer.
     public var status: Int?

@@ -43,7 +43,7 @@ public struct ContentInfo: Sendable, Hashable {
             return try PropertyListSerialization.data(fromPropertyList: keys, format: .xml, options: 0)
         } catch {
             throw ContentPackageError(
-                .unwritable, "\(Self.fileName) cannot be written: a value is not one that property lists have.")
+                .unwritable, "\(Self.fileName) cannot be written: a property list cannot contain one of the values.")
         }
     }
 }

@@ -24,7 +24,7 @@ public struct ContentPackageError: Error, Sendable, Equatable, CustomStringConve
 
     /// The kind of failure.
     public var code: Code
-    /// What was wrong, where, and what to do.
+    /// The problem, where it occurred, and how to fix it.
     public var detail: String
     /// The faults of the package; empty when the error has another reason.
     public var findings: [ContentFinding]

@@ -54,6 +54,7 @@ extension ControlAPI {
         }
 
         /// Writes the value as JSON.
+        /// - Throws: the error of `encoder`.
         public func encode(to encoder: any Encoder) throws {
             switch self {
             case .array(let array):

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the operator sees of the server itself: faults met, sheets, requests, settings and the audit list.
+/// The server's own state, for the operator: faults met, sheets, requests, settings and the audit list.
 extension ControlAPI {
     /// The faults that an operation can take.
     public struct FaultChoice: Codable, Sendable, Equatable {
@@ -80,7 +80,7 @@ extension ControlAPI {
         }
     }
 
-    /// What an app says of its page while it runs.
+    /// A running app's announcement of its page.
     public struct ScreenAnnouncement: Codable, Sendable, Equatable {
         /// The page.
         public var screen: Screen

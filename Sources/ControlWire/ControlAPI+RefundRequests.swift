@@ -26,7 +26,7 @@ extension ControlAPI {
         public var bundleId: String
         /// The identifier of the product.
         public var productId: String
-        /// What was paid, as a plain decimal such as `0.99`; nil when the ledger does not have the transaction.
+        /// The price paid, as a plain decimal such as `0.99`; nil when the ledger does not have the transaction.
         public var price: String?
         /// The currency of ``price``, an ISO 4217 code; nil without a price.
         public var currency: String?
@@ -42,7 +42,7 @@ extension ControlAPI {
         public var decidedDate: String?
         /// The version of Apple's `ConsumptionRequest` that the app's server sent, 1 or 2; nil for none.
         public var consumptionVersion: Int?
-        /// What the app's server said, an object with Apple's names; nil for nothing.
+        /// The answer of the app's server, an object with Apple's names; nil for none.
         public var consumption: CatalogValue?
 
         /// Creates a request.
@@ -77,7 +77,7 @@ extension ControlAPI {
         public init(share: String? = nil) { self.share = share }
     }
 
-    /// What the store does with a request when its deadline is over.
+    /// The store's rule for a request whose deadline is over.
     public struct RefundRule: Codable, Sendable, Equatable {
         /// `ask` to wait for the operator, `approve`, `decline`, or `preference` to do what the app's server prefers.
         public var rule: String

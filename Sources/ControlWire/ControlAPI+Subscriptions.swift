@@ -169,7 +169,7 @@ extension ControlAPI {
         /// The date on which the store does something next: it charges, or the subscription ends. Nil when it waits for
         /// the customer.
         public var dueDate: String?
-        /// What happened last, the newest first.
+        /// The last events, the newest first.
         public var news: [SubscriptionNews]
         /// The identifier of the member of the family who shares the subscription; nil for the account's own.
         public var sharedBy: String?
@@ -289,7 +289,7 @@ extension ControlAPI {
     }
 }
 
-/// What the operator lets happen to a subscription now. The raw values are the last parts of the paths.
+/// An event that the operator causes in a subscription now. The raw values are the last parts of the paths.
 public enum SubscriptionAction: String, Sendable, CaseIterable {
     /// The period ends, and the subscription renews. Sandbox only.
     case renew

@@ -91,7 +91,8 @@ public enum ControlAPI {
         public var error: String?
         /// How many bytes of a download the store sends before it closes the connection.
         public var cutAfter: Int64?
-        /// What the store falsifies in its answer about content: `digest` or `length`. The request itself succeeds.
+        /// The value that the store falsifies in its answer about content: `digest` or `length`. The request itself
+        /// succeeds.
         public var lie: String?
         /// How many more requests the fault applies to.
         public var count: Int
@@ -268,8 +269,8 @@ public enum ControlAPI {
         public var revocationDate: String?
         /// The reason of the refund: `app` or `other`.
         public var revocationReason: String?
-        /// What was given back of the price, as a decimal: all, or a part after a prorated refund or a change of plan.
-        /// Nil for nothing.
+        /// The refunded part of the price, as a decimal: all, or less after a prorated refund or a change of plan. Nil
+        /// for nothing.
         public var refunded: String?
         /// Whether a change of plan ended this subscription period early; nil for no.
         public var isUpgraded: Bool?

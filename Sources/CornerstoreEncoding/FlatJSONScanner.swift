@@ -6,7 +6,8 @@ package struct FlatJSONScanner {
     package struct Failure: Error, Equatable {
         /// The byte where the error is.
         package var offset: Int
-        /// What is wrong, as the end of a sentence whose subject is the member, or a clause of its own without one.
+        /// The problem, as the end of a sentence whose subject is the member, or as a clause of its own without a
+        /// member.
         package var reason: String
         /// The member that is wrong, after the names of the objects around it: `agreedPrice.currency`. Nil when the
         /// bytes are not valid JSON.
@@ -39,16 +40,16 @@ package struct FlatJSONScanner {
 
     /// Skips white space and the `{`.
     package mutating func beginObject(_ json: Span<UInt8>) throws(Failure) {
-        try expect(UInt8(ascii: "{"), json, "there is no object")
+        try expect(UInt8(ascii: "{"), json, "expected an object")
     }
 
     /// Reads the next member's name; nil at the end of the object. The caller must read the member's value afterwards.
     /// `isFirst` is true for the first call of an object.
     package mutating func nextName(_ json: Span<UInt8>, isFirst: Bool) throws(Failure) -> StringToken? {
         if take(UInt8(ascii: "}"), json) { return nil }
-        if !isFirst { try expect(UInt8(ascii: ","), json, "there is no comma between two members") }
+        if !isFirst { try expect(UInt8(ascii: ","), json, "expected a comma between two members") }
         let name = try string(json)
-        try expect(UInt8(ascii: ":"), json, "there is no colon after a name")
+        try expect(UInt8(ascii: ":"), json, "expected a colon after a name")
         return name
     }
 
@@ -75,7 +76,7 @@ package struct FlatJSONScanner {
 
     /// Reads a string and returns the range of its content.
     package mutating func string(_ json: Span<UInt8>) throws(Failure) -> StringToken {
-        try expect(UInt8(ascii: "\""), json, "there is no string where one must be")
+        try expect(UInt8(ascii: "\""), json, "expected a string")
         let start = position
         var hasEscapes = false
         while position < json.count {
@@ -161,7 +162,7 @@ package struct FlatJSONScanner {
             position += 1
             var isFirst = true
             while !take(UInt8(ascii: "]"), json) {
-                if !isFirst { try expect(UInt8(ascii: ","), json, "there is no comma between two elements") }
+                if !isFirst { try expect(UInt8(ascii: ","), json, "expected a comma between two elements") }
                 isFirst = false
                 try skipValue(json, depth: depth + 1)
             }

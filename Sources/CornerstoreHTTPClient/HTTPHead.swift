@@ -14,7 +14,7 @@ struct HTTPHeadReader {
     /// Whether the head of the final response is complete.
     private(set) var isComplete = false
 
-    /// What a line means.
+    /// The meaning of a line.
     enum Step {
         case more
         case complete(HTTPHead)

@@ -41,7 +41,7 @@ final class ResponseStream: Sendable {
 
     func receive(_ head: HTTPHead) { change { $0.head = head } }
 
-    /// What became of bytes that arrived.
+    /// The result of taking bytes that arrived.
     enum Receipt {
         case kept
         /// The bytes were not kept: the transfer has to pause until the task has taken others.

@@ -16,12 +16,15 @@ extension SQLiteConnection {
     public var isInsideTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Begins a read transaction.
+    /// - Throws: ``SQLiteError``.
     public func begin() throws(SQLiteError) { try run(.begin) }
 
     /// Begins a write transaction. It takes the write lock at once, so that no later statement waits for the lock.
+    /// - Throws: ``SQLiteError``.
     public func beginWriting() throws(SQLiteError) { try run(.beginWriting) }
 
     /// Commits the open transaction. Its changes are on the disk when this returns.
+    /// - Throws: ``SQLiteError``.
     public func commit() throws(SQLiteError) { try run(.commit) }
 
     /// Rolls back the open transaction. Does nothing when SQLite has rolled it back already.

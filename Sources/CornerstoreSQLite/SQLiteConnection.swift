@@ -101,6 +101,7 @@ public final class SQLiteConnection {
     }
 
     /// Runs a statement once, without arguments, such as a `PRAGMA`. Rows are ignored.
+    /// - Throws: ``SQLiteError``.
     public func run(_ sql: String) throws(SQLiteError) {
         try prepare(sql).run()
     }

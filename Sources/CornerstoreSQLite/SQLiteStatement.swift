@@ -59,16 +59,19 @@ public final class SQLiteStatement {
     // MARK: Arguments
 
     /// Sets an argument to null.
+    /// - Throws: ``SQLiteError``.
     public func bindNull(at position: Int) throws(SQLiteError) {
         try check(sqlite3_bind_null(handle, Int32(clamping: position)))
     }
 
     /// Sets an argument to an integer.
+    /// - Throws: ``SQLiteError``.
     public func bind(_ integer: Int64, at position: Int) throws(SQLiteError) {
         try check(sqlite3_bind_int64(handle, Int32(clamping: position), integer))
     }
 
     /// Sets an argument to a text.
+    /// - Throws: ``SQLiteError``.
     public func bind(_ text: String, at position: Int) throws(SQLiteError) {
         let code = text.withBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
@@ -88,6 +91,7 @@ public final class SQLiteStatement {
     }
 
     /// Sets an argument to bytes.
+    /// - Throws: ``SQLiteError``.
     public func bind(_ bytes: [UInt8], at position: Int) throws(SQLiteError) {
         let code =
             bytes.isEmpty
@@ -104,6 +108,7 @@ public final class SQLiteStatement {
     /// Runs the statement to its next row.
     ///
     /// - Returns: Whether there is a row. False when the statement has ended.
+    /// - Throws: ``SQLiteError``.
     public func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -115,6 +120,7 @@ public final class SQLiteStatement {
     /// Runs the statement to its end and resets it.
     ///
     /// - Returns: The number of rows inserted, updated or deleted; 0 for a statement that changes no rows.
+    /// - Throws: ``SQLiteError``.
     @discardableResult
     public func run() throws(SQLiteError) -> Int {
         defer { reset() }

@@ -29,7 +29,7 @@ public final class Connection {
     private(set) var isOverdue = false
     /// Whether other processes may change the database meanwhile, whose clocks may be ahead (``Membership``).
     public let isShared: Bool
-    /// What the other processes are told once the transaction is committed.
+    /// The changes to announce to the other processes once the transaction is committed.
     private(set) var announcements: [Announcement] = []
     /// Whether the transaction's caller waits until the other processes have applied ``announcements``.
     private(set) var isAwaited = false
@@ -84,8 +84,8 @@ public final class Connection {
     /// process itself is told too. Has no effect without a ``Membership``.
     ///
     /// - Parameters:
-    ///   - topic: What has changed: 1 to 40 small letters and full stops, such as `accounts`. The others hear it behind
-    ///     the last word of the schema's name, as `sandbox.accounts`.
+    ///   - topic: The kind of data that has changed: 1 to 40 small letters and full stops, such as `accounts`. The
+    ///     others hear it behind the last word of the schema's name, as `sandbox.accounts`.
     ///   - detail: Which part of it has changed, at most 200 bytes in one line; empty for all of it.
     ///   - isAwaited: Whether ``Database/write(_:)`` returns only when all live processes have applied the change, or
     ///     can no longer use what they keep, which takes little more than a second.

@@ -11,31 +11,37 @@ public struct Row: Sendable, Hashable {
     }
 
     /// The text in column `index`.
+    /// - Throws: ``DatabaseError`` `columnType`, also for a null.
     public func string(_ index: Int) throws -> String {
         try optionalString(index) ?? missing(index)
     }
 
     /// The 64-bit integer in column `index`.
+    /// - Throws: ``DatabaseError`` `columnType`, also for a null.
     public func int64(_ index: Int) throws -> Int64 {
         try optionalInt64(index) ?? missing(index)
     }
 
     /// The integer in column `index`.
+    /// - Throws: ``DatabaseError`` `columnType`, also for a null.
     public func int(_ index: Int) throws -> Int {
         Int(try int64(index))
     }
 
     /// The truth value in column `index`; SQLite's 0 and 1 are read as `false` and `true`.
+    /// - Throws: ``DatabaseError`` `columnType`, also for a null.
     public func bool(_ index: Int) throws -> Bool {
         try optionalBool(index) ?? missing(index)
     }
 
     /// The bytes in column `index`.
+    /// - Throws: ``DatabaseError`` `columnType`, also for a null.
     public func bytes(_ index: Int) throws -> [UInt8] {
         try optionalBytes(index) ?? missing(index)
     }
 
     /// The text in column `index`, or nil for a null.
+    /// - Throws: ``DatabaseError`` `columnType`.
     public func optionalString(_ index: Int) throws -> String? {
         switch try value(index) {
         case .null: return nil
@@ -45,6 +51,7 @@ public struct Row: Sendable, Hashable {
     }
 
     /// The 64-bit integer in column `index`, or nil for a null.
+    /// - Throws: ``DatabaseError`` `columnType`.
     public func optionalInt64(_ index: Int) throws -> Int64? {
         switch try value(index) {
         case .null: return nil
@@ -54,11 +61,13 @@ public struct Row: Sendable, Hashable {
     }
 
     /// The integer in column `index`, or nil for a null.
+    /// - Throws: ``DatabaseError`` `columnType`.
     public func optionalInt(_ index: Int) throws -> Int? {
         try optionalInt64(index).map { Int($0) }
     }
 
     /// The truth value in column `index`, or nil for a null.
+    /// - Throws: ``DatabaseError`` `columnType`.
     public func optionalBool(_ index: Int) throws -> Bool? {
         switch try value(index) {
         case .null: return nil
@@ -70,6 +79,7 @@ public struct Row: Sendable, Hashable {
     }
 
     /// The bytes in column `index`, or nil for a null.
+    /// - Throws: ``DatabaseError`` `columnType`.
     public func optionalBytes(_ index: Int) throws -> [UInt8]? {
         switch try value(index) {
         case .null: return nil

@@ -71,7 +71,7 @@ public final class DeviceScreen {
     private(set) var lines: [Line] = []
     /// Why no payment sheet can be shown; nil when it can.
     private(set) var problem: String?
-    /// What the app said since the last button.
+    /// The app's messages since the last button.
     private(set) var said: [(text: String, tone: Tone)] = []
     /// The page of the store that waits for the customer.
     private(set) var page: URL?
@@ -263,7 +263,7 @@ public final class DeviceScreen {
         changes.record()
     }
 
-    /// Where the browser should go.
+    /// The address that the browser should open next.
     struct Next: Sendable {
         /// The screen itself.
         static let screen = Next(address: "/", isOfAnotherPort: false)

@@ -5,12 +5,12 @@ public import ConsolePages
 public protocol ScreenApp: AnyObject {
     /// The app's name.
     var name: String { get }
-    /// What the screen shows now.
+    /// The contents of the screen now.
     var content: ScreenContent { get }
     /// Whether the app waits for a purchase, a request or a download. After a button was pressed, the page waits
     /// until it does not.
     var isBusy: Bool { get async }
-    /// Does what a button or a form says. What it wants to tell, it tells with ``DeviceScreen/say(_:)``.
+    /// Performs the action of a button or a form. It sends its messages to ``DeviceScreen/say(_:)``.
     func press(_ press: ScreenPress)
     /// Restores what was bought before.
     func restore()

@@ -45,6 +45,7 @@ public struct ScreenOptions: Sendable, Equatable {
     }
 
     /// Opens the screen: ``DeviceScreen/open(named:port:usualPort:_:environment:)``.
+    /// - Throws: ``PortTaken``, or the system's error when the port cannot be opened.
     public func open(
         named name: String, usualPort: Int, _ configuration: inout StoreKitConfiguration,
         environment: [String: String]

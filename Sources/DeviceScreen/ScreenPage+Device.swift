@@ -47,13 +47,13 @@ extension ScreenPage {
     }
 
     private static func events(_ lines: [DeviceScreen.Line]) -> ConsoleSection {
-        var section = ConsoleSection("happened", "What just happened", isLive: true)
+        var section = ConsoleSection("happened", "Last events", isLive: true)
         section.events = lines.reversed().map { line in
             ConsoleEvent(
                 line.isOfApp ? line.text : "", at: isoText(line.time), text: clockText(line.time),
                 note: line.isOfApp ? nil : line.text)
         }
-        if lines.isEmpty { section.text = "Nothing yet. What StoreKit tells the app appears here." }
+        if lines.isEmpty { section.text = "No events yet. StoreKit's messages to the app appear here." }
         return section
     }
 
@@ -87,7 +87,7 @@ extension ScreenPage {
         guard let receipt = ScreenReceipt.read() else {
             section.text =
                 ScreenReceipt.bytes() == nil
-                ? "This device has no receipt of the app yet. It comes with the first purchase or restore."
+                ? "This device has no receipt of the app yet. The first purchase or restore creates it."
                 : "The receipt on this device is damaged."
             return section
         }
@@ -118,7 +118,7 @@ extension ScreenPage {
         var section = ConsoleSection("device", "This device", isLive: true)
         let restore = ConsoleForm(
             "Restore", action: "/restore", button: "Restore purchases",
-            text: "The store delivers again what this account bought before, on any device. Consumables are not "
+            text: "The store delivers this account's earlier purchases on all devices again. Consumables are not "
                 + "restored.")
         let plan =
             isCrashPlanned

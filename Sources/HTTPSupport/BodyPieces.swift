@@ -39,6 +39,7 @@ extension Request {
     ///   - channel: the connection that the request arrived on.
     ///   - rule: the lowest rate at which the client may send.
     ///   - take: reads the pieces to their end.
+    /// - Throws: the error of `take`.
     public func withPieces<T>(
         on channel: any Channel, _ rule: StallWatch.Rule, _ take: (BodyPieces) async throws -> T
     ) async throws -> T {

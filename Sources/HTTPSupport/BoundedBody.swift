@@ -86,6 +86,7 @@ extension DecodingError {
 
 extension Response {
     /// Makes a response from a value, as JSON. The keys are sorted, so that equal values give equal bytes.
+    /// - Throws: `EncodingError` when the value cannot be written as JSON.
     public static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         let bytes = try JSONEncoder.compact.encode(value)
         return Response(

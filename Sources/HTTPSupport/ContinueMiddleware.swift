@@ -12,6 +12,7 @@ public struct ContinueMiddleware<Context: ConnectionRequestContext>: RouterMiddl
     public init() {}
 
     /// Passes the request on, with a body that sends `100 Continue` before its first bytes are read.
+    /// - Throws: the error of `next`.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

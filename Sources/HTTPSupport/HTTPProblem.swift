@@ -61,6 +61,7 @@ public struct HTTPProblem: HTTPResponseError {
     }
 
     /// The response to a request that failed with this problem.
+    /// - Throws: `EncodingError` when the problem cannot be written as JSON.
     public func response(from request: Request, context: some RequestContext) throws -> Response {
         let requestID = context.requestID
         let body = try JSONEncoder.compact.encode(

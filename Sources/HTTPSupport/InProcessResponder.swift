@@ -51,6 +51,7 @@ public struct InProcessResponder: Sendable {
     }
 
     /// Answers a `GET` with a body that is still to be written, such as a stream of events.
+    /// - Throws: the error of a handler.
     public func response(
         _ path: String, headers: [String: String] = [:], on channel: any Channel, logger: Logger
     ) async throws -> Response {

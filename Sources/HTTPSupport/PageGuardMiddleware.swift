@@ -4,7 +4,7 @@ import Hummingbird
 /// Keeps pages of other origins off a server of pages.
 ///
 /// - `Host` must be a name of this server. A page whose host name was made to resolve to 127.0.0.1 has another.
-/// - What is no `GET` must come from the server's own pages: by `Sec-Fetch-Site`, else by `Origin`.
+/// - Requests other than `GET` must come from the server's own pages: by `Sec-Fetch-Site`, else by `Origin`.
 public struct PageGuardMiddleware<Context: RequestContext>: RouterMiddleware {
     private let allows: @Sendable (String) -> Bool
     private let misdirected: String
@@ -66,6 +66,7 @@ public struct PageFieldsMiddleware<Context: RequestContext>: RouterMiddleware {
     }
 
     /// Passes the request on, and adds the fields that its answer does not have.
+    /// - Throws: the error of `next`.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

@@ -24,6 +24,7 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     }
 
     /// Passes the request on, and answers its error if it fails.
+    /// - Throws: an error when the answer itself cannot be made.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

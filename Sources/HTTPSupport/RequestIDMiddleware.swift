@@ -9,6 +9,7 @@ public struct RequestIDMiddleware<Context: RequestContext>: RouterMiddleware {
     public init() {}
 
     /// Passes the request on under its id, and adds the id to the response.
+    /// - Throws: the error of `next`.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

@@ -51,6 +51,7 @@ public final class StallWatch: Sendable {
     ///
     /// A writer is told to wait only after the event loop has looked at the connection. Without this, a busy event loop
     /// would collect a whole file in memory.
+    /// - Throws: the error of the event loop when it has ended.
     public func sent(_ count: Int, on channel: any Channel) async throws {
         progress(count)
         try await channel.eventLoop.submit {}.get()
@@ -93,6 +94,7 @@ public final class StallWatch: Sendable {
     private static let bytesAcknowledged = 15
 
     /// Runs `body` while a watch runs on the connection.
+    /// - Throws: the error of `body`.
     public static func during<T>(
         _ channel: any Channel, _ direction: Direction, _ rule: Rule, _ body: (StallWatch) async throws -> T
     ) async throws -> T {

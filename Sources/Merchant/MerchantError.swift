@@ -5,7 +5,7 @@ import MerchantWire
 public struct MerchantError: Error, Sendable, Equatable {
     /// The code that apps and backends receive.
     public var code: MerchantErrorCode
-    /// What was wrong, where, and what to do, in English.
+    /// The problem, where it occurred, and how to fix it, in English.
     public var detail: String
     /// Further details for the operator's log, without secrets.
     public var reason: String?

@@ -36,7 +36,7 @@ public enum SupersededPolicy: String, Sendable, CaseIterable {
 
 /// How the merchant answers when a customer asks the store for a refund and the store asks what was consumed.
 public struct ConsumptionPolicy: Sendable, Equatable {
-    /// What the merchant prefers to become of the request. The raw values are the store's.
+    /// The decision that the merchant prefers. The raw values are the store's.
     public enum Preference: String, Sendable, CaseIterable {
         /// The refund is declined.
         case decline = "DECLINE"

@@ -34,7 +34,7 @@ public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomSt
 
     /// The kind of error.
     public var code: Code
-    /// What was wrong, where, and what to do, for the app's developers.
+    /// The problem, where it occurred, and how to fix it, for the app's developers.
     public var detail: String
     /// The merchant's code, when the merchant refused the request.
     public var reason: MerchantErrorCode?
@@ -69,7 +69,7 @@ public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomSt
     public var errorDescription: String? {
         switch code {
         case .refused: reason?.text ?? detail
-        case .notConfigured: "The app does not know its server."
+        case .notConfigured: "The app has no address of its server."
         case .inUse: "The app is running already."
         case .storage: "The app cannot save its files."
         case .noSpace: "The disk is full. Free some space and try again."

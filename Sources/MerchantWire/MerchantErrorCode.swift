@@ -115,7 +115,7 @@ public struct MerchantErrorCode: StringIdentifier {
 public struct MerchantWireError: Error, Codable, Sendable, Equatable {
     /// Why the merchant refused.
     public var code: MerchantErrorCode
-    /// What was wrong, where, and what to do, in English.
+    /// The problem, where it occurred, and how to fix it, in English.
     public var message: String
     /// The identifier of the request in the merchant's log.
     public var requestID: String?

@@ -19,6 +19,7 @@ extension ProductGrant: Codable {
 
     /// Reads `{"credits": 100, "currency": "gems", "lifetime": 86400}`, `{"entitlement": "pro", "lifetime": 86400}`
     /// (the lifetime is optional in both) or `{"content": "issue-12"}`.
+    /// - Throws: `DecodingError` for other JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         let kinds: [Key] = [.credits, .entitlement, .content]
@@ -47,6 +48,7 @@ extension ProductGrant: Codable {
     }
 
     /// Writes the JSON object that ``init(from:)`` reads.
+    /// - Throws: the error of `encoder`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         switch self {
@@ -97,6 +99,7 @@ public struct MerchantProduct: Codable, Sendable, Hashable {
     }
 
     /// Decodes a product; `isOnSale` is true when the key is missing.
+    /// - Throws: `DecodingError` when a member is missing or of the wrong type.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(

@@ -22,7 +22,7 @@ public struct RedemptionRecord: Codable, Sendable, Equatable {
     public var originalTransactionID: String
     /// The number of units.
     public var quantity: Int64
-    /// What the purchase granted.
+    /// The grants of the purchase.
     public var grants: [ProductGrant]
     /// The time of the purchase, in milliseconds since 1970.
     public var purchasedAt: Int64

@@ -34,10 +34,10 @@ public struct VaultError: LocalizedError, Sendable, Equatable, CustomStringConve
 
     /// The kind of failure; stable.
     public var code: Code
-    /// What was wrong, where, and what to do.
+    /// The problem, where it occurred, and how to fix it.
     public var detail: String
 
-    /// Creates an error. `detail` says what was wrong, where, and what to do.
+    /// Creates an error. `detail` describes the problem, where it occurred, and how to fix it.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail

@@ -31,6 +31,7 @@ public final class DirectoryLock: Sendable {
     private let lock: Mutex<Int32?>
 
     /// Locks the folder itself, without the need to write to it. Does not wait.
+    /// - Throws: ``Refusal``.
     public init(folder: URL, _ kind: Kind) throws(Refusal) {
         let lock = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard lock >= 0 else { throw .unwritable }
@@ -42,6 +43,7 @@ public final class DirectoryLock: Sendable {
     }
 
     /// Takes the server's lock in an existing folder. Does not wait.
+    /// - Throws: ``Refusal``.
     public init(_ folder: URL) throws(Refusal) {
         let path = folder.appendingPathComponent("lock").path
         let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

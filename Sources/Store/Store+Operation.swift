@@ -1,6 +1,6 @@
 import Database
 
-/// What monitoring systems and load balancers ask a store for.
+/// A store's answers to monitoring systems and load balancers.
 extension Store {
     /// The number of transactions that wait for a connection, and of those that were repeated since the start because
     /// another one changed the same rows.

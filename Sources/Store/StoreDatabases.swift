@@ -20,7 +20,7 @@ public struct StoreDatabases: Sendable {
 
     /// How a process shares a PostgreSQL database with others.
     public struct Sharing: Sendable {
-        /// What the others are told of this process.
+        /// The facts about this process for the others.
         public var facts: ProcessFacts
         /// The node number, 0 to 63; nil for one that no process has.
         public var node: Int?

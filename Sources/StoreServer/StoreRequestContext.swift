@@ -8,7 +8,7 @@ public struct StoreRequestContext: ConnectionRequestContext {
     public var coreContext: CoreRequestContextStorage
     /// The connection that the request arrived on.
     public let channel: any Channel
-    /// What a handler says about the change that it makes; nil where changes are not recorded.
+    /// The handler's description of the change that it makes; nil where changes are not recorded.
     var note: AuditNote?
 
     /// Creates the context of a request.

@@ -38,11 +38,13 @@ extension StringIdentifier {
     }
 
     /// Reads the identifier from a single string.
+    /// - Throws: `DecodingError` when the value is not a string.
     public init(from decoder: any Decoder) throws {
         self.init(rawValue: try decoder.singleValueContainer().decode(String.self))
     }
 
     /// Writes the identifier as a single string.
+    /// - Throws: the error of `encoder`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(rawValue)
@@ -115,6 +117,7 @@ public struct TransactionID: RawRepresentable, Hashable, Sendable, Comparable, C
     }
 
     /// Writes the decimal form as a string.
+    /// - Throws: the error of `encoder`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

@@ -54,7 +54,7 @@ public struct VisitCampaign: Codable, Sendable, Equatable {
 public struct VisitDescription: Codable, Sendable, Equatable {
     /// The visit's identifier, which only the device and the page know.
     public var id: String
-    /// The page's address. Whoever knows it can buy the item with the customer's account for half an hour.
+    /// The page's address. Anyone who knows it can buy the item with the customer's account for half an hour.
     public var url: String
     /// The item's name in the customer's language.
     public var name: String

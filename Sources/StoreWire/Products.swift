@@ -275,6 +275,7 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable, CustomStringConve
     }
 
     /// Writes the period as a string in ISO 8601.
+    /// - Throws: the error of `encoder`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

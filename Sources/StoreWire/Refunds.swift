@@ -2,7 +2,7 @@
 public struct RefundableTransaction: Codable, Sendable, Equatable {
     /// The product that was bought.
     public var productID: ProductID
-    /// What was paid, for all of the quantity.
+    /// The price paid, for the whole quantity.
     public var price: Money
 
     /// Creates a description.

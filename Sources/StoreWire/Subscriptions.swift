@@ -40,7 +40,7 @@ public struct ManagedSubscription: Codable, Sendable, Equatable {
     public var willRenew: Bool
     /// Whether the customer can turn renewal on again without buying.
     public var canTurnRenewalOn: Bool
-    /// What the store charges next; nil when it charges nothing.
+    /// The store's next charge; nil for none.
     public var nextCharge: NextCharge?
     /// Why the subscription ends although ``willRenew`` is true; nil when there is a next charge, or renewal is off.
     public var obstacle: RenewalObstacle?
@@ -84,7 +84,7 @@ public struct ManagedSubscription: Codable, Sendable, Equatable {
     }
 }
 
-/// What the store charges for a subscription next.
+/// The store's next charge for a subscription.
 public struct NextCharge: Codable, Sendable, Equatable {
     /// The product that the charge pays.
     public var productID: ProductID
@@ -232,7 +232,7 @@ public struct SubscriptionsPageRequest: Codable, Sendable, Equatable {
 
 /// The page where the customer manages subscriptions.
 public struct SubscriptionsPageDescription: Codable, Sendable, Equatable {
-    /// The page's address. Whoever knows it can manage the account's subscriptions for half an hour.
+    /// The page's address. Anyone who knows it can manage the account's subscriptions for half an hour.
     public var url: String
 
     /// Creates a description.

@@ -68,7 +68,7 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let ordered: Code = "ordered"
         /// The idempotency key was already used for another purchase. 409.
         public static let idempotencyKeyReused: Code = "idempotency_key_reused"
-        /// The account asks before it buys, and the request for the item was recorded. 409.
+        /// The account needs approval for purchases, and the request for the item was recorded. 409.
         public static let awaitsApproval: Code = "awaits_approval"
         /// The transaction's state does not allow the request. 409.
         public static let wrongState: Code = "wrong_state"
@@ -102,7 +102,7 @@ public struct WireError: Error, Codable, Sendable, Equatable {
 
     /// The code of the reason.
     public var code: Code
-    /// What was wrong, where, and what to do, in English.
+    /// The problem, where it occurred, and how to fix it, in English.
     public var message: String
     /// The identifier that finds the request in the store's log.
     public var requestID: String?

@@ -227,7 +227,7 @@ def said(page):
 
 
 def lines(page):
-    """What just happened."""
+    """The last events."""
     return page.locator("#happened .timeline")
 
 

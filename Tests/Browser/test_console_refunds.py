@@ -82,7 +82,7 @@ def test_notifications_are_sent_tested_and_sent_again(browser, fresh, kind):
         page.goto("/sandbox")
         hands.go("Notifications")
         hands.press(page.get_by_role("link", name="Notifications and their URLs"))
-        expect(page.locator("#urls")).to_contain_text("URLs stand here.")
+        expect(page.locator("#urls")).to_contain_text("No URLs yet.")
         urls = page.locator("#urls")
         page.watch.expected = {422}
         urls.get_by_label("App", exact=True).select_option(MONKEYS)
@@ -119,7 +119,7 @@ def test_notifications_are_sent_tested_and_sent_again(browser, fresh, kind):
 
         page.goto("/sandbox/server-notifications")
         hands.press(page.locator("#urls").get_by_role("button", name="Remove"))
-        expect(page.locator("#urls")).to_contain_text("URLs stand here.")
+        expect(page.locator("#urls")).to_contain_text("No URLs yet.")
 
 
 def shown(page, section, text):

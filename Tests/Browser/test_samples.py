@@ -104,7 +104,7 @@ def test_a_chapter_is_bought_read_and_replaced_by_a_newer_one(browser, store, tm
         page.locator(".pictures img").evaluate("image => image.decode()")
         newer = int(had) + 1
         publish(store, "com.example.bookchapters.chapter2", "--version", f"{newer}.0")
-        page.get_by_role("button", name="Get what is new").click()
+        page.get_by_role("button", name="Get new content").click()
         settle(page, item(page, "The Fog").get_by_text(f"yours, version {newer}.0"), scripts)
         assert ledger(store, email)[-1]["productId"] == kind.product
 
@@ -128,7 +128,7 @@ def test_an_issue_is_bought_and_read_and_a_new_one_appears(browser, store, tmp_p
         try:
             # Without scripts, nobody loads the page again and again.
             if not scripts:
-                page.get_by_role("button", name="Get what is new").click()
+                page.get_by_role("button", name="Get new content").click()
             settle(page, page.get_by_role("button", name="Buy The Bell"), scripts)
             expect(item(page, "The Bell")).to_contain_text("$2.99")
         finally:
@@ -599,7 +599,7 @@ def test_a_chapter_that_is_not_out_yet_comes_without_a_restart(browser, store, t
         expect(item(page, "The Fog")).to_contain_text("Not out yet")
         expect(page.get_by_role("button", name="Buy Chapter 2")).to_have_count(0)
         publish(store, product)
-        page.get_by_role("button", name="Get what is new").click()
+        page.get_by_role("button", name="Get new content").click()
         arrive(page, "Sign in to the store")
         page.get_by_role("button", name="Cancel").click()
         expect(page.get_by_role("button", name="Buy Chapter 2")).to_be_visible()

@@ -36,7 +36,7 @@ import Testing
             #expect(shown.text.contains("Version 1.0 arrived.") && shown.text.contains("Submit version 1.0"))
             // Turning hosting off would remove it, so the form asks.
             let off = try await browser.submit(shown, "\(Self.place)/hosting")
-            #expect(off.status == 422 && off.text.contains("what was uploaded is removed"))
+            #expect(off.status == 422 && off.text.contains("Turning hosting off deletes the uploaded files."))
             #expect(try await browser.get(Self.place).text.contains("Submit version 1.0"))
             // The same file again is the same version.
             let again = try await browser.upload(

@@ -129,7 +129,7 @@ struct RefundAndNotificationTests {
             let browser = console.browser()
             let path = "/sandbox/server-notifications"
             let empty = try await browser.get(path)
-            #expect(empty.text.contains("URLs stand here."))
+            #expect(empty.text.contains("No URLs yet."))
             let wrong = try await browser.submit(
                 empty, path + "/set-url", [("bundle", Self.bundle), ("url", "http://example.com"), ("redirects", "")])
             #expect(wrong.status == 422 && wrong.text.contains("value=\"http://example.com\""), "\(wrong.text)")
@@ -159,7 +159,7 @@ struct RefundAndNotificationTests {
             #expect(try await browser.get(path + "?type=DID_RENEW").text.contains("No notification matches."))
 
             let removed = try await browser.submit(page, path + "/remove-url")
-            #expect(try await browser.follow(removed).text.contains("URLs stand here."))
+            #expect(try await browser.follow(removed).text.contains("No URLs yet."))
             let without = try await browser.submit(page, path + "/test")
             #expect(without.status == 422 && without.text.contains("no URL for notifications"))
         }
@@ -185,7 +185,7 @@ struct RefundAndNotificationTests {
         try await RunningConsole.with { console in
             let browser = console.browser()
             let empty = try await browser.get("/sandbox/api-keys")
-            #expect(empty.text.contains("Keys stand here."))
+            #expect(empty.text.contains("No API keys yet."))
             let made = try await browser.submit(empty, "/sandbox/api-keys/make", [("bundle", Self.bundle)])
             #expect(made.status == 200 && made.text.contains("-----BEGIN PRIVATE KEY-----"), "\(made.text)")
             #expect(made.headers[.cacheControl]?.contains("no-store") == true)

@@ -59,7 +59,7 @@ import Testing
     @Test func invalidJSONIsNamedByItsPlace() {
         let failure = #expect(throws: FlatJSONScanner.Failure.self) { try object("{\"a\":1,}") }
         #expect(failure?.member == nil)
-        #expect(failure?.sentence == "The JSON is invalid at byte 7: there is no string where one must be.")
+        #expect(failure?.sentence == "The JSON is invalid at byte 7: expected a string.")
     }
 
     @Test(arguments: [

@@ -130,7 +130,7 @@ struct SampleProgramTests {
                 #expect(!lost.output.contains("Domain="))
             }
             let bad = try await photos.run("--apply", "mono", "--in", own.path, "--out", picture.path)
-            #expect(bad.status == 1 && bad.output == "the file is no PNG\n")
+            #expect(bad.status == 1 && bad.output == "the file is not a PNG\n")
 
             let down = try await photos.run("--buy", "sepia", isReachable: false)
             #expect(down.output == "Network down?\n" && down.status == 1)

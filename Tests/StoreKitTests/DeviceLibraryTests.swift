@@ -129,7 +129,7 @@ struct DeviceLibraryTests {
             let refused = await failure { [other] in
                 _ = try await scene.library.download(file, at: scene.store) { other }
             }
-            #expect(refused is DeviceLibrary.StrangeGrant)
+            #expect(refused is DeviceLibrary.InvalidGrant)
             var wrong = grant
             wrong.sha256 = String(grant.sha256.reversed())
             let damaged = await failure { [wrong] in

@@ -51,9 +51,9 @@ struct VisitTests {
         #expect(page.text.contains("Buy for $1.99") && page.text.contains("class=\"promoted\""))
         #expect(page.text.contains("target=\"_blank\"") && !page.text.contains("Write a review"))
 
-        // Only who owns it can review it.
+        // Only customers who own the item can review it.
         let early = try await post(server, opened.url + "/review", "stars=5")
-        #expect(early.text.contains("Only who owns an item can review it."))
+        #expect(early.text.contains("Only customers who own the item can review it."))
 
         let question = try await server.send("GET", opened.url + "/buy")
         let tester = try #require(SandboxTester.read(from: server.directory))

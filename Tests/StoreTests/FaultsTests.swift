@@ -55,7 +55,7 @@ import Testing
     @Test(arguments: Backend.available) func aFaultHoldsAfterARestart(_ backend: Backend) async throws {
         let error = try #require(OrderedError(name: "paymentNotAllowed"))
         let faults = [
-            Faults.Fault(lie: .digest, remaining: 4), Faults.Fault(cutAfter: 1 << 40, remaining: 3),
+            Faults.Fault(wrongContent: .digest, remaining: 4), Faults.Fault(cutAfter: 1 << 40, remaining: 3),
             Faults.Fault(operation: .purchases, error: error, remaining: 2),
             Faults.Fault(operation: .verifyReceipt, status: 21005, remaining: 1),
         ]
@@ -66,7 +66,9 @@ import Testing
             #expect(try await after.ordered == faults)
             for fault in faults {
                 let met = try await after.next(fault.operation)
-                #expect(met?.remaining == fault.remaining - 1 && met?.lie == fault.lie && met?.error == fault.error)
+                #expect(
+                    met?.remaining == fault.remaining - 1 && met?.wrongContent == fault.wrongContent
+                        && met?.error == fault.error)
             }
             #expect(try await after.hits.count == faults.count)
         }

@@ -39,6 +39,7 @@ public struct S3BlobStore: BlobStore {
     }
 
     /// Stores a file's bytes as an object, and checks the object's size.
+    /// - Throws: ``BlobError``.
     public func put(_ file: URL, as digest: BlobDigest) async throws {
         let opened = try await BlobThreads.run { try BlobFile(file) }
         // The server never stores part of an object. An object of another length is not one that this store wrote.
@@ -56,6 +57,7 @@ public struct S3BlobStore: BlobStore {
     }
 
     /// The size of the object in bytes; nil when the bucket does not hold it.
+    /// - Throws: ``BlobError``.
     public func size(of digest: BlobDigest) async throws -> Int64? {
         let response = try await send("HEAD", digest)
         if response.status == .notFound { return nil }
@@ -67,6 +69,7 @@ public struct S3BlobStore: BlobStore {
     }
 
     /// The bytes of a range of the object.
+    /// - Throws: ``BlobError``, such as `notFound` or `invalidRange`.
     public func bytes(of digest: BlobDigest, in range: Range<Int64>) async throws -> BlobBytes {
         guard range.lowerBound >= 0, !range.isEmpty else {
             throw BlobError(.invalidRange, "The range begins before the bytes, or is empty.")
@@ -86,6 +89,7 @@ public struct S3BlobStore: BlobStore {
     }
 
     /// Removes the object.
+    /// - Throws: ``BlobError``.
     public func remove(_ digest: BlobDigest) async throws {
         let response = try await send("DELETE", digest)
         if response.status != .notFound { try await Self.check(response, "remove an object") }

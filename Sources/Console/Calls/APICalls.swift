@@ -8,7 +8,8 @@ import MerchantWire
 public import NIOCore
 import StoreWire
 
-/// The API of a port, which the console asks like every other client. Whatever the console does, a program can do.
+/// The API of a port, which the console asks like every other client. A program can do everything that the console
+/// does.
 public protocol APICalls: Sendable {
     /// Sends a request and returns the answer.
     /// - Parameters:
@@ -18,11 +19,13 @@ public protocol APICalls: Sendable {
     ///   - type: the body's media type.
     ///   - token: the bearer token; nil for none.
     ///   - caller: the request to the console that asks.
+    /// - Throws: an error when the API gave no answer.
     func send(
         _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer
 
     /// Sends a `GET` whose answer is a stream.
+    /// - Throws: an error when the API gave no answer.
     func stream(_ path: String, for caller: APICaller) async throws -> Response
 }
 
@@ -50,6 +53,7 @@ public struct APIAnswer: Sendable {
 
 extension InProcessResponder: APICalls {
     /// Answers a request with the router's routes.
+    /// - Throws: the error of a handler, or ``InProcessResponder/Oversize``.
     public func send(
         _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer {
@@ -60,6 +64,7 @@ extension InProcessResponder: APICalls {
     }
 
     /// Answers a request with the router's routes.
+    /// - Throws: the error of a handler.
     public func stream(_ path: String, for caller: APICaller) async throws -> Response {
         try await response(path, headers: ConsoleAPI.fields, on: caller.channel, logger: caller.logger)
     }

@@ -21,7 +21,7 @@ struct RouteUse: Hashable, Sendable {
     }
 }
 
-/// What a form does: which routes it uses, and which page it returns to.
+/// The action of a form: the routes that it uses, and the page that it returns to.
 struct ConsoleAction: Sendable {
     /// The path after the environment, with the names of parameters in braces.
     var path: String
@@ -29,8 +29,8 @@ struct ConsoleAction: Sendable {
     var routes: Set<RouteUse>
     /// The page that shows the form again when it is refused, with the same parameters.
     var page: String
-    /// What the form changes, for the question before a change of production; nil for a form that changes nothing
-    /// there.
+    /// The change that the form makes, for the question before a change of production; nil for a form that changes
+    /// nothing there.
     var change: String?
     /// Whether the change concerns production from the sandbox's page too and cannot be undone, so that both ask.
     var isFinal = false
@@ -104,7 +104,7 @@ struct FormProblem: Error {
     init(_ field: String, _ message: String) { (self.field, self.message) = (field, message) }
 }
 
-/// What follows a form.
+/// The result of a form.
 enum ActionOutcome: Sendable {
     /// Back to a page of the environment, with a sentence about what was done.
     case done(String, message: String)
@@ -125,7 +125,7 @@ struct PageRoute: Sendable {
     var make: @Sendable (PageRequest) async throws -> ConsolePage
 }
 
-/// What the stream of changes names.
+/// The topics in the stream of changes.
 enum ConsoleTopic: String, Sendable, CaseIterable {
     case transactions, attempts, accounts, clock, faults, offers
     case catalog, content, reviews, feeds, sheets, screens, requests, audit, processes

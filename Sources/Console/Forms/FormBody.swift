@@ -53,7 +53,7 @@ struct FormBody: Sendable {
     private static var malformed: HTTPProblem {
         HTTPProblem(
             .badRequest, code: "invalid_request",
-            message: "The form did not arrive whole, or is no multipart/form-data. Load its page again.")
+            message: "The form is incomplete or not multipart/form-data. Load its page again.")
     }
 
     /// The parts of a body (RFC 2046, section 5.1.1): the lines that say what a part is, and its content.

@@ -34,7 +34,7 @@ enum APIKeyPages {
             [
                 ConsoleColumn("Key"), ConsoleColumn("App"), ConsoleColumn("Issuer"), ConsoleColumn("Made"),
                 ConsoleColumn("Do"),
-            ], nothing: "Keys stand here. Make the first one below, or:",
+            ], nothing: "No API keys yet. Create one below, or run:",
             command: "cornerstore key make --app \(app.shellWord)")
         for key in found.dropFirst(from).prefix(most) {
             let revoke = ConsoleButton(

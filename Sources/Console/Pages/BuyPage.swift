@@ -36,7 +36,7 @@ enum BuyPage {
                     ConsoleField("product", "Product", .choice, options: options),
                     ConsoleField("quantity", "Quantity", .number, value: "1"),
                     ConsoleField(
-                        "username", "applicationUsername", hint: "What the app says about its own user; may be empty."),
+                        "username", "applicationUsername", hint: "The app's own identifier of its user; may be empty."),
                     ConsoleField(
                         "finish", "Finish the transaction", .tick, hint: "Off leaves it for the app to deliver.",
                         isOn: true),

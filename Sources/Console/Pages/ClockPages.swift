@@ -112,7 +112,7 @@ enum ClockPages {
         var section = ConsoleSection(
             "clock", "The clock of \(request.environment.rawValue.lowercased())",
             text:
-                "Expirations, renewals and dates in receipts follow this clock. A step forward does at once whatever falls due meanwhile; a step back undoes nothing.",
+                "Expirations, renewals and dates in receipts follow this clock. A step forward carries out all events that fall due; a step back undoes nothing.",
             isLive: true)
         section.facts = [
             ConsoleFact("Store time, UTC", Moments.text(clock.now), tone: clock.frozen ? .warn : nil),
@@ -176,7 +176,7 @@ enum ClockPages {
                 ConsoleColumn("Operation"), ConsoleColumn("Fails with"), ConsoleColumn("Left", isNumber: true),
                 ConsoleColumn("Met", isNumber: true), ConsoleColumn("Do"),
             ],
-            nothing: "Nothing fails. The next purchase does after:",
+            nothing: "No faults. Let the next purchase fail:",
             command: "cornerstore fault order purchases 503\(request.flag)")
         for fault in faults {
             table.add([
@@ -248,14 +248,14 @@ enum ClockPages {
     }
 
     private static func met(_ request: PageRequest, _ hits: [ControlAPI.FaultHit]) -> ConsoleSection {
-        var section = ConsoleSection("met", "Who met a fault", isLive: true)
+        var section = ConsoleSection("met", "Requests that met a fault", isLive: true)
         var table = ConsoleTable(
             "The last requests that met a fault",
             [
                 ConsoleColumn("When"), ConsoleColumn("Operation"), ConsoleColumn("Failed with"),
                 ConsoleColumn("Customer"),
             ],
-            nothing: "Requests that met an ordered fault stand here. Order one, and buy:",
+            nothing: "No request has met a fault. Order a fault, and buy:",
             command: "cornerstore fault order purchases 503\(request.flag)")
         for hit in hits.prefix(20) {
             table.add([
@@ -273,7 +273,7 @@ enum ClockPages {
 
     private static func recipes(_ request: PageRequest) -> ConsoleSection {
         var section = ConsoleSection(
-            "recipes", "Recipes", text: "What apps should survive, in one click.")
+            "recipes", "Recipes", text: "Problems that apps should survive, in one click.")
         func recipe(_ name: String, _ label: String, _ text: String) -> ConsoleForm {
             ConsoleForm(
                 label, action: request.action("recipes"), hidden: [ConsoleHidden("recipe", name)], button: "Order",
@@ -284,7 +284,8 @@ enum ClockPages {
                 "network", "Network down",
                 "The next 3 requests for products, purchases, receipts and restores fail with 503."),
             recipe(
-                "card", "Card declined once", "The next payment of anybody is declined; the one after it goes through."),
+                "card", "Card declined once", "The next payment of any customer is declined; the one after it succeeds."
+            ),
             recipe("cut", "Download cut", "The next 2 downloads of content end after 64 KiB."),
         ]
         return section
@@ -319,7 +320,7 @@ enum ClockPages {
         var table = ConsoleTable(
             "Payments that are declined",
             [ConsoleColumn("Rule"), ConsoleColumn("Declines"), ConsoleColumn("Left"), ConsoleColumn("Do")],
-            nothing: "No rule declines payments. The next payment is declined after:",
+            nothing: "No rules. Let the next payment be declined:",
             command: "cornerstore payment-rule add once --count 1\(request.flag)")
         for rule in rules.prefix(50) {
             let parts = [

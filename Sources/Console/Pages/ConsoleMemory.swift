@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What the console remembers between requests: sums for ten seconds, and what the checklist saw.
+/// The console's memory between requests: sums for ten seconds, and whether a receipt was inspected.
 final class ConsoleMemory: Sendable {
     private struct Entry {
         var value: any Sendable

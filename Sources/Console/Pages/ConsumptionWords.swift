@@ -2,8 +2,8 @@ import ConsolePages
 import ControlWire
 import Foundation
 
-/// What an app's server said of a purchase whose refund a customer wants (Apple's `ConsumptionRequest`, version 1 or
-/// 2), and the words of requests for refunds.
+/// The words for refund requests, and for the app server's answers about the purchases (Apple's `ConsumptionRequest`,
+/// version 1 or 2).
 enum ConsumptionWords {
     /// The members of an answer with their meanings.
     static func facts(_ request: ControlAPI.RefundRequest) -> [ConsoleFact] {

@@ -57,7 +57,8 @@ enum ContentPages {
                             bundle: action.page.parameter("bundle"), product: action.page.parameter("product")))
                     if found.contains(where: hasFiles) {
                         throw FormProblem(
-                            "remove", "Without hosting, what was uploaded is removed. Agree to that first.")
+                            "remove", "Turning hosting off deletes the uploaded files. Select the check box to confirm."
+                        )
                     }
                 }
                 try await action.api.perform(
@@ -137,7 +138,7 @@ enum ContentPages {
         let products: [ControlAPI.HostedProduct] = try await request.api.ask(.content(bundle: request.app))
         var page = ConsolePage("Content & review")
         page.text =
-            "The store hosts files for these products. The sandbox delivers a version from Ready to Submit on, production what is approved."
+            "The store hosts files for these products. The sandbox delivers a version from Ready to Submit on, production once it is approved."
         var section = ConsoleSection("list", "Products with hosted content", isLive: true)
         var table = ConsoleTable(
             "Hosted content",
@@ -145,7 +146,7 @@ enum ContentPages {
                 ConsoleColumn("Product"), ConsoleColumn("State"), ConsoleColumn("Production"), ConsoleColumn("Sandbox"),
                 ConsoleColumn("Review"), ConsoleColumn("Hosting"),
             ],
-            nothing: "Products whose files the store hosts stand here. Turn hosting on:",
+            nothing: "The store hosts no content yet. Turn hosting on:",
             command:
                 "cornerstore content host \((request.apps.lazy.flatMap(\.productIds).first ?? "PRODUCT").shellWord)")
         for product in products.prefix(50) {
@@ -185,7 +186,7 @@ enum ContentPages {
                 ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Since"),
                 ConsoleColumn("Size", isNumber: true), ConsoleColumn("Do"),
             ],
-            nothing: "Upload a package first:", command: "cornerstore content upload \(id.shellWord).pkg")
+            nothing: "No versions yet. Upload a package:", command: "cornerstore content upload \(id.shellWord).pkg")
         for version in product.versions.prefix(50) {
             table.add([
                 ConsoleCell(version.version), state(version.state),
@@ -244,7 +245,7 @@ enum ContentPages {
         var table = ConsoleTable(
             "Changes of the versions' states, the last first",
             [ConsoleColumn("When"), ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Reason")],
-            nothing: "Uploads, submissions and decisions stand here. The first one:",
+            nothing: "No events yet. Upload a package:",
             command: "cornerstore content upload \(product.productId.shellWord).pkg")
         let moments = product.versions.flatMap { version in version.history.reversed().map { (version.version, $0) } }
             .sorted { $0.1.date > $1.1.date }
@@ -263,7 +264,8 @@ enum ContentPages {
         var table = ConsoleTable(
             "Uploads in progress, and those refused in the last 7 days",
             [ConsoleColumn("Begun"), ConsoleColumn("State"), ConsoleColumn("Arrived"), ConsoleColumn("Findings")],
-            nothing: "No upload is under way.", command: "cornerstore content upload \(product.productId.shellWord).pkg"
+            nothing: "No upload is in progress.",
+            command: "cornerstore content upload \(product.productId.shellWord).pkg"
         )
         for upload in product.uploads.prefix(20) {
             let findings = (upload.findings ?? []).map {
@@ -306,7 +308,7 @@ enum ContentPages {
                 ConsoleForm(
                     "Hosting", action: request.action(path + "hosting"),
                     fields: product.hosted && hasFiles(product)
-                        ? [ConsoleField("remove", "Remove what was uploaded", .tick)] : [],
+                        ? [ConsoleField("remove", "Delete the uploaded files", .tick)] : [],
                     hidden: [ConsoleHidden("hosted", product.hosted ? "no" : "yes")],
                     button: product.hosted ? "Turn hosting off" : "Turn hosting on"))
         }
@@ -340,7 +342,7 @@ enum ContentPages {
                 ConsoleColumn("Review"), ConsoleColumn("Item"), ConsoleColumn("Stars", isNumber: true),
                 ConsoleColumn("Text"), ConsoleColumn("Changed"), ConsoleColumn("State"),
             ],
-            nothing: "Reviews of the storefront's items stand here once customers write them.")
+            nothing: "No reviews.")
         for review in found.prefix(50) {
             var state = ConsoleCell(
                 review.hiddenReason.map { "Hidden: \($0)" } ?? (review.answer == nil ? "Shown" : "Answered"))

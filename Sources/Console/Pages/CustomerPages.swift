@@ -72,7 +72,7 @@ enum CustomerPages {
                 ConsoleColumn("Last purchase"),
             ],
             nothing: start == nil && flag == nil
-                ? "Customers will stand here. The first one:" : "No customer matches. Try fewer letters.",
+                ? "No customers yet. Create the first one:" : "No customer matches. Try fewer letters.",
             command: start == nil && flag == nil ? "cornerstore account create anna@example.com\(request.flag)" : nil)
         for account in found.rows.prefix(50) {
             table.add([
@@ -275,9 +275,9 @@ enum CustomerPages {
             "changes", "Changes of settings", text: "By the machine's clock. Kept for seven days.", isLive: true)
         let entries: [ControlAPI.AuditEntry] = try await request.api.ask(.audit(subject: account.email, limit: 20))
         var table = ConsoleTable(
-            "What operators changed, the last first",
+            "Changes by operators, the last first",
             [ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("By"), ConsoleColumn("Before → after")],
-            nothing: "Changes of this customer's settings stand here, with the operator's name:",
+            nothing: "No changes yet. Change a setting:",
             command: "cornerstore account change \(account.email.shellWord) --asks-to-buy on\(request.flag)")
         for entry in entries.filter({ $0.environment == request.environment.name }).prefix(20) {
             var time = ConsoleCell(Moments.text(entry.date))
@@ -296,7 +296,7 @@ enum CustomerPages {
         var section = ConsoleSection("unfinished", "Unfinished transactions", isLive: true)
         section.table = LedgerParts.table(
             Array(detail.unfinished.prefix(50)), request, caption: "Delivered to a device, and not yet finished there")
-        section.table?.nothing = "What the app bought and has not finished stands here. Nothing waits."
+        section.table?.nothing = "No unfinished transactions."
         section.table?.command = nil
         return section
     }
@@ -306,7 +306,7 @@ enum CustomerPages {
         var table = ConsoleTable(
             "Products that stay with the customer",
             [ConsoleColumn("Product"), ConsoleColumn("App"), ConsoleColumn("Since")],
-            nothing: "Non-consumable products that the customer bought stand here:",
+            nothing: "The customer owns no products. Buy one:",
             command: request.buyCommand(account: detail.account.email))
         for product in detail.owned.prefix(50) {
             table.add([
@@ -334,7 +334,7 @@ enum CustomerPages {
         var section = ConsoleSection("devices", "Devices", isLive: true)
         var table = ConsoleTable(
             "Devices that are signed in", [ConsoleColumn("Device"), ConsoleColumn("Signed in"), ConsoleColumn("Do")],
-            nothing: "Devices stand here once the customer signs in on them:",
+            nothing: "The customer has not signed in on a device. Sign in on one:",
             command: "cornerstore restore --account \(detail.account.email.shellWord)\(request.flag)")
         for device in detail.devices.prefix(50) {
             table.add([
@@ -358,12 +358,12 @@ enum CustomerPages {
     ) async throws -> ConsoleSection {
         var section = ConsoleSection("offers", "Promotions, price increases and codes", isLive: true)
         var table = ConsoleTable(
-            "What was offered to the customer",
+            "Offers to the customer",
             [
-                ConsoleColumn("What"), ConsoleColumn("Product"), ConsoleColumn("When"), ConsoleColumn("State"),
+                ConsoleColumn("Offer"), ConsoleColumn("Product"), ConsoleColumn("When"), ConsoleColumn("State"),
                 ConsoleColumn("Do"),
             ],
-            nothing: "Promoted purchases, price increases and redeemed codes stand here. The first one:",
+            nothing: "No promoted purchases, price increases or redeemed codes. Promote a purchase:",
             command: "cornerstore promote \(request.firstProduct) --account \(detail.account.email.shellWord)"
                 + request.flag)
         for promotion in detail.promotions.prefix(20) {
@@ -407,7 +407,7 @@ enum CustomerPages {
             ConsoleForm(
                 "Promote a product", action: request.action(path + "/promote"),
                 fields: [ConsoleField("product", "Product", .choice, options: productOptions(request))],
-                button: "Promote", text: "The app learns of it when it next asks.")
+                button: "Promote", text: "The app learns of it at its next request.")
         ]
         let subscriptions = try await SubscriptionPages.options(request)
         guard !subscriptions.isEmpty else { return section }

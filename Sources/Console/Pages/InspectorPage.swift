@@ -179,13 +179,13 @@ enum InspectorPage {
         return section
     }
 
-    /// What the store's `verifyReceipt` says about the same bytes.
+    /// The answer of the store's `verifyReceipt` to the same bytes.
     private static func verifyReceipt(_ request: PageRequest, _ input: ReceiptInput) async throws -> ConsoleSection {
         struct Body: Encodable {
             var data: String
             private enum CodingKeys: String, CodingKey { case data = "receipt-data" }
         }
-        var section = ConsoleSection("verify", "What verifyReceipt says")
+        var section = ConsoleSection("verify", "Answer of verifyReceipt")
         do {
             let answer: VerifyAnswer = try await request.api.device(
                 request.environment, .verifyReceipt, Body(data: Base64.encoded(input.bytes)))
@@ -216,13 +216,13 @@ enum InspectorPage {
                     "Status", "\(answer.status)", note: meaning(answer.status), tone: answer.status == 0 ? .good : .bad)
             ]
         } else {
-            section.warning = "The JSON has no “status”, so it is no answer of verifyReceipt."
+            section.warning = "The JSON has no “status”, so it is not an answer of verifyReceipt."
         }
         section.codes = [ConsoleCode("The answer", String(payload.text.prefix(100_000)))]
         return [section]
     }
 
-    /// What a status of `verifyReceipt` means.
+    /// The meaning of a status of `verifyReceipt`.
     static func meaning(_ status: Int) -> String {
         switch status {
         case 0: "The receipt is valid."

@@ -39,7 +39,7 @@ enum LedgerParts {
             [ConsoleColumn("Transaction"), ConsoleColumn("Product")]
                 + (customers ? [ConsoleColumn("Customer")] : [])
                 + [ConsoleColumn("Bought"), ConsoleColumn("Amount", isNumber: true), ConsoleColumn("State")],
-            nothing: "Purchases will stand here, newest first. The first one:",
+            nothing: "No purchases yet. Make the first one:",
             command: request.buyCommand())
         for row in rows {
             var cells = [
@@ -74,7 +74,7 @@ enum LedgerParts {
                 ConsoleColumn("Tried"), ConsoleColumn("Product"), ConsoleColumn("Customer"),
                 ConsoleColumn("Amount", isNumber: true), ConsoleColumn("Result"),
             ],
-            nothing: "Declined, waiting and interrupted purchases will stand here. Make the next one fail:",
+            nothing: "No declined, waiting or interrupted purchases. Let the next purchase fail:",
             command: "cornerstore fault order purchases paymentNotAllowed\(request.flag)")
         for row in rows {
             table.add([
@@ -115,7 +115,7 @@ struct LedgerSums: Sendable {
         var money: [String: Int64] = [:]
         var refunded: [String: Int64] = [:]
 
-        /// Adds a purchase. What a member of a family shares is no sale.
+        /// Adds a purchase. A family-shared purchase is not a sale.
         mutating func add(_ row: ControlAPI.Transaction) {
             guard row.sharedFrom == nil else { return }
             purchases += 1

@@ -52,7 +52,7 @@ enum ManagedPages {
             managed(productPage + "/submit", [.submit("")], page: productPage, change: "submit a product", submit),
             managed(
                 productPage + "/delete", [.deleteProduct("", "", revision: 1)], page: productPage,
-                change: "delete a product for good", isFinal: true, delete),
+                change: "delete a product permanently", isFinal: true, delete),
         ]
         + ManagedRoute.Step.allCases.map { step in
             managed(
@@ -105,7 +105,7 @@ enum ManagedPages {
         let checklist: ControlAPI.Checklist = try await request.api.ask(.managed(.checklist))
         var page = ConsolePage("Managed apps")
         page.trail = [ConsoleLink("Products", request.link("products"))]
-        page.text = "The store keeps these apps' products: drafts, states, review and a history of who changed what."
+        page.text = "The store keeps these apps' products: drafts, states, review and a history of changes."
         var section = ConsoleSection("apps", "Apps", isLive: true)
         var table = ConsoleTable(
             "Apps that the store manages",
@@ -113,7 +113,7 @@ enum ManagedPages {
                 ConsoleColumn("App"), ConsoleColumn("Products", isNumber: true), ConsoleColumn("In-app purchase"),
                 ConsoleColumn("Review"), ConsoleColumn("Missing"),
             ],
-            nothing: "Apps without a catalog file stand here. The first one:",
+            nothing: "No managed apps yet. Register the first one:",
             command: "cornerstore app register com.example.app")
         for app in apps.prefix(50) {
             table.add([
@@ -141,7 +141,7 @@ enum ManagedPages {
                     ConsoleField(
                         "format", "Format", .choice,
                         options: [ConsoleOption("yaml", "YAML"), ConsoleOption("storekit", ".storekit")]),
-                    ConsoleField("bundle", "Bundle id", hint: "For a .storekit file, which has none."),
+                    ConsoleField("bundle", "Bundle id", hint: "For a .storekit file, which has no bundle id."),
                     ConsoleField("text", "The file's text", .area, isRequired: true),
                 ], button: "Import"),
         ]
@@ -162,7 +162,7 @@ enum ManagedPages {
             isLive: true)
         var table = ConsoleTable(
             "Checklist", [ConsoleColumn("Item"), ConsoleColumn("State"), ConsoleColumn("By"), ConsoleColumn("Do")],
-            nothing: "Nothing is on the list.")
+            nothing: "The list is empty.")
         for item in list.items {
             func button(_ label: String, _ name: String, _ value: String) -> ConsoleButton {
                 ConsoleButton(
@@ -262,7 +262,7 @@ enum ManagedPages {
                 ConsoleColumn("Product"), ConsoleColumn("Name"), ConsoleColumn("Kind"),
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("State"), ConsoleColumn("On sale in"),
             ],
-            nothing: "Create the first product below, or:",
+            nothing: "No products yet. Create one below, or run:",
             command: "cornerstore product create consumable \(app.bundleId.shellWord).coins --price 0.99")
         let from = request.offset("from")
         let path = "managed/\(app.bundleId.percentEncoded)"
@@ -482,7 +482,7 @@ enum ManagedPages {
         section.forms = [
             ConsoleForm(action: request.action(path + "/change"), fields: fields, hidden: [revision], button: "Save"),
             ConsoleForm(
-                "Delete", action: request.action(path + "/delete"), hidden: [revision], button: "Delete for good",
+                "Delete", action: request.action(path + "/delete"), hidden: [revision], button: "Delete permanently",
                 tone: .bad, text: "The id can never be used again in this app. Customers keep what they bought."),
         ]
         return section
@@ -497,7 +497,7 @@ enum ManagedPages {
         var table = ConsoleTable(
             "Changes, newest first",
             [ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("By"), ConsoleColumn("Before → after")],
-            nothing: "Changes stand here.")
+            nothing: "No changes yet.")
         for change in changes {
             table.add([
                 request.moments.cell(change.date),

@@ -24,7 +24,7 @@ enum ManagedSubscriptions {
                 ConsoleColumn("Group"), ConsoleColumn("Name"), ConsoleColumn("Name for customers"),
                 ConsoleColumn("Products", isNumber: true), ConsoleColumn("Do"),
             ],
-            nothing: "Subscription groups stand here. The first one:",
+            nothing: "No subscription groups yet. Create the first one:",
             command: "cornerstore app group 21000001 --name Club --app \(app.bundleId.shellWord)")
         for group in app.groups.prefix(50) {
             let texts = ControlAPI.DocumentTexts(group.localizations).all.map { "\($0.locale): \($0.displayName)" }
@@ -57,7 +57,7 @@ enum ManagedSubscriptions {
                     ConsoleField("locale", "Language", value: app.locale ?? "en_US"),
                     ConsoleField(
                         "display", "Name that customers read in this language",
-                        hint: "Names in other languages stay. Empty changes none."),
+                        hint: "Names in other languages stay. An empty field changes no name."),
                 ], hidden: [revision], button: "Save the group")
         ]
         return section
@@ -169,7 +169,7 @@ enum ManagedSubscriptions {
                 ConsoleColumn("Offer"), ConsoleColumn("Payment"), ConsoleColumn("Period"),
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("Do"),
             ],
-            nothing: "The subscription has no offers. The first one:",
+            nothing: "The subscription has no offers. Create the first one:",
             command:
                 "cornerstore product offer \(product.productId.shellWord) --introductory --payment free --period P1W")
         for kind in Offers.Kind.allCases {
@@ -208,7 +208,8 @@ enum ManagedSubscriptions {
                 action: request.action(path + "/promotional"),
                 fields: [
                     ConsoleField(
-                        "id", "Offer id", value: promotional?.id ?? "", hint: "The app asks for the offer by it.",
+                        "id", "Offer id", value: promotional?.id ?? "",
+                        hint: "The app requests the offer by this identifier.",
                         isRequired: true),
                     ConsoleField("reference", "Reference name", value: promotional?.referenceName ?? ""),
                 ] + fields(promotional), hidden: [revision], button: "Save the promotional offer"),

@@ -21,7 +21,7 @@ enum ManagedTexts {
             "Texts of version \(product.versions.first?.number ?? 1)",
             [
                 ConsoleColumn("Language"), ConsoleColumn("Name"), ConsoleColumn("Description"), ConsoleColumn("Do"),
-            ], nothing: "A product needs a name and a description in one language at least:",
+            ], nothing: "No texts yet. A product needs a name and a description in at least one language:",
             command: "cornerstore product set \(product.productId.shellWord) --name en_US=Name --description en_US=Text"
         )
         for text in texts.prefix(50) {
@@ -90,7 +90,7 @@ enum ManagedTexts {
                 ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Submitted"), ConsoleColumn("Decided"),
                 ConsoleColumn("Reason"),
             ],
-            nothing: "Versions stand here once the product has texts.")
+            nothing: "No versions yet. Add the product's texts first.")
         for version in product.versions.prefix(50) {
             let words = version.state.split(separator: "_").map { $0.prefix(1) + $0.dropFirst().lowercased() }
             table.add([

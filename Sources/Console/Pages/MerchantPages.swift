@@ -18,7 +18,7 @@ enum MerchantPages {
     static let actions = [
         ConsoleAction(
             path: "merchant/products/sale", routes: [.merchant(.adminProducts), .merchant(.putProduct("", ""))],
-            page: "merchant", change: "change what the merchant sells", perform: changeSale),
+            page: "merchant", change: "change the merchant's products", perform: changeSale),
         ConsoleAction(
             path: "merchant/keys/make", routes: [.merchant(.makeAPIKey)], page: "merchant", change: "make an API key",
             perform: makeKey),
@@ -39,7 +39,7 @@ enum MerchantPages {
 
     @Sendable private static func overview(_ request: PageRequest) async throws -> ConsolePage {
         var page = ConsolePage("Merchant")
-        page.text = "The app's own server: it checks receipts, gives what was bought, and keeps books of it."
+        page.text = "The app's own server: it checks receipts, grants purchased products, and keeps the books."
         page.sections = [
             try await find(request), try await redemptions(request), try await products(request),
             try await content(request), try await keys(request), books(request),
@@ -66,8 +66,8 @@ enum MerchantPages {
         var table = ConsoleTable(
             "Users by name", [ConsoleColumn("User"), ConsoleColumn("Last redeemed")],
             nothing: start.isEmpty
-                ? "Users stand here once they redeem a purchase or get credits. The first one:"
-                : "No user's name starts like this.",
+                ? "No users yet. Users appear once they redeem a purchase or get credits. Give credits:"
+                : "No user's name begins with this text.",
             command: start.isEmpty ? "cornerstore merchant adjust ann --give 10 --currency coins" : nil)
         let list: UserList = try await request.api.ask(
             MerchantRoute.users(startingWith: start, after: request.filter("after").map { UserID($0) }, limit: 20))
@@ -95,8 +95,8 @@ enum MerchantPages {
         var table = MerchantParts.table(
             list.redemptions, request, caption: "Of each store, app and kind, the newest purchase first",
             nothing: list.next == nil
-                ? "Purchases stand here once an app redeems them at the merchant."
-                : "Nobody has redeemed the 1,000 purchases before this place.")
+                ? "No redeemed purchases yet."
+                : "None of the 1,000 purchases before this place is redeemed.")
         table.next = list.next.map { request.link("merchant", [("redeemed", $0)]) + "#redemptions" }
         table.nextLabel = "More purchases"
         if before != nil { table.first = request.link("merchant") + "#redemptions" }
@@ -119,7 +119,7 @@ enum MerchantPages {
         let list: RedemptionRecordList = try await request.api.ask(MerchantRoute.userRedemptions(user, limit: 20))
         section.table = MerchantParts.table(
             list.redemptions, request, caption: "Purchases that the user redeemed, newest first",
-            nothing: "Purchases stand here once the user redeems them.")
+            nothing: "The user has redeemed no purchases.")
         return section
     }
 
@@ -158,7 +158,7 @@ enum MerchantPages {
         var table = ConsoleTable(
             "Keys of backends",
             [ConsoleColumn("Name"), ConsoleColumn("Scopes"), ConsoleColumn("Made"), ConsoleColumn("Do")],
-            nothing: "No backend has a key. Make one below, or:",
+            nothing: "No keys yet. Create one below, or run:",
             command: "cornerstore merchant key make backend --scope users")
         for key in list.keys.prefix(50) {
             let revoke = ConsoleButton(
@@ -198,7 +198,7 @@ enum MerchantPages {
         let from = request.offset("from")
         var section = ConsoleSection("products", "Products", isLive: true)
         var table = ConsoleTable(
-            "What the merchant gives",
+            "The merchant's products",
             [
                 ConsoleColumn("Product"), ConsoleColumn("Kind"), ConsoleColumn("Gives"), ConsoleColumn("State"),
                 ConsoleColumn("Do"),
@@ -238,7 +238,7 @@ enum MerchantPages {
                 ConsoleColumn("Item"), ConsoleColumn("Version", isNumber: true), ConsoleColumn("Type"),
                 ConsoleColumn("Size", isNumber: true), ConsoleColumn("Since"),
             ],
-            nothing: "Files of the merchant stand here. Put one:", command: "cornerstore merchant content put ITEM FILE"
+            nothing: "No files yet. Add one:", command: "cornerstore merchant content put ITEM FILE"
         )
         for item in list.items.prefix(50) {
             table.add([
@@ -303,9 +303,9 @@ enum MerchantPages {
     private static func rights(_ request: PageRequest, _ report: UserReport) -> ConsoleSection {
         var section = ConsoleSection("rights", "Rights", isLive: true)
         var table = ConsoleTable(
-            "What the user may use",
+            "The user's rights",
             [ConsoleColumn("Right"), ConsoleColumn("Product"), ConsoleColumn("State"), ConsoleColumn("Ends")],
-            nothing: "Rights that purchases gave stand here.")
+            nothing: "The user has no rights.")
         for right in report.entitlements.prefix(50) {
             table.add([
                 ConsoleCell(
@@ -322,8 +322,8 @@ enum MerchantPages {
     private static func flags(_ request: PageRequest, _ report: UserReport) -> ConsoleSection {
         var section = ConsoleSection("flags", "Flags", isLive: true)
         var table = ConsoleTable(
-            "What looked wrong", [ConsoleColumn("Flag"), ConsoleColumn("Detail"), ConsoleColumn("When")],
-            nothing: "Nothing looked wrong.")
+            "The user's flags", [ConsoleColumn("Flag"), ConsoleColumn("Detail"), ConsoleColumn("When")],
+            nothing: "No flags.")
         for flag in report.flags.prefix(50) {
             table.add([
                 ConsoleCell(flag.code, tone: .warn), ConsoleCell(flag.detail),
@@ -347,7 +347,7 @@ enum MerchantPages {
                 ConsoleColumn("When"), ConsoleColumn("Entry"), ConsoleColumn("Amount", isNumber: true),
                 ConsoleColumn("Balance", isNumber: true), ConsoleColumn("Why"),
             ],
-            nothing: "Entries stand here once credits are given or spent:",
+            nothing: "No entries yet. Give credits:",
             command: "cornerstore merchant adjust \(id.rawValue.shellWord) --give 10 --currency "
                 + currency.rawValue.shellWord)
         for entry in history.entries.prefix(50) {

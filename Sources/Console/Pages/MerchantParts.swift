@@ -68,8 +68,8 @@ enum MerchantParts {
 
     // MARK: One transaction
 
-    /// What the merchant knows about a transaction: its redemptions, ledger entries and webhooks. A merchant that does
-    /// not answer leaves the page as it is, with a warning.
+    /// The merchant's records of a transaction: redemptions, ledger entries and webhooks. A merchant that does not
+    /// answer leaves the page as it is, with a warning.
     static func transaction(
         _ request: PageRequest, id: String, original: String?, bundle: String?
     ) async -> [ConsoleSection] {
@@ -99,7 +99,7 @@ enum MerchantParts {
             [
                 ConsoleColumn("When"), ConsoleColumn("Entry"), ConsoleColumn("User"),
                 ConsoleColumn("Amount", isNumber: true), ConsoleColumn("Balance", isNumber: true),
-            ], nothing: "Entries stand here once credits are given.")
+            ], nothing: "No ledger entries.")
         for booked in entries.prefix(50) {
             let entry = booked.entry
             table.add([
@@ -146,7 +146,7 @@ enum MerchantParts {
                 ConsoleColumn("User"), ConsoleColumn("Balances"), ConsoleColumn("Rights"), ConsoleColumn("Flags"),
                 ConsoleColumn("Last redeemed"),
             ],
-            nothing: "The user who redeems the customer's purchases at the merchant stands here.")
+            nothing: "No user has redeemed the customer's purchases.")
         do {
             var redeemed: [UserID: Int64] = [:]
             let purchases = bought.filter { $0.item == nil }.prefix(purchasesLookedUp)

@@ -43,7 +43,7 @@ enum MerchantSettings {
                 "Receipts are verified", settings.asksStore ? "by asking the store" : "here, against the stores' roots"),
             ConsoleFact("Environments", settings.environments.map(\.rawValue).joined(separator: ", ")),
             ConsoleFact(
-                "Usual environment", settings.usualEnvironment.rawValue, note: "of requests that name none"),
+                "Usual environment", settings.usualEnvironment.rawValue, note: "of requests without an environment"),
             ConsoleFact("One balance for both environments", word(settings.joinsEnvironments)),
             policy("Another user's purchase", settings.conflict, "--conflict"),
             policy("Refunded credits", settings.refund, "--refunds"),

@@ -61,7 +61,7 @@ enum NotificationPages {
     private static func store(_ request: PageRequest) -> ConsoleSection {
         var section = ConsoleSection(
             "store", "App Store Server Notifications",
-            text: "The store tells each app's server what happens to purchases, as Apple does.")
+            text: "The store notifies each app's server of changes to purchases, as Apple does.")
         section.links = [
             ConsoleLink("Notifications and their URLs", request.link("server-notifications")),
             ConsoleLink("Failed notifications", request.link("server-notifications", [("state", "failed")])),
@@ -74,7 +74,7 @@ enum NotificationPages {
         var table = ConsoleTable(
             "Open sheets",
             [ConsoleColumn("Sheet"), ConsoleColumn("Kind"), ConsoleColumn("Customer"), ConsoleColumn("Waits since")],
-            nothing: "Questions that apps ask on a web page stand here. Start an app that asks there:",
+            nothing: "No open payment sheets. Start an app that shows its payment sheet on a web page:",
             command: "CORNERSTORE_SHEET=web monkey-credits")
         for sheet in sheets.prefix(50) {
             table.add([
@@ -101,7 +101,7 @@ enum NotificationPages {
                 ConsoleColumn("When"), ConsoleColumn("Request"), ConsoleColumn("Store"), ConsoleColumn("Status"),
                 ConsoleColumn("Reason"),
             ],
-            nothing: "verifyReceipt requests and refused requests will stand here. The first one:",
+            nothing: "No requests yet. Send the first one:",
             command: PageRequest.curl(
                 .post, request.api.backends.addresses.base(request.environment.name) + StoreRoute.verifyReceipt.path,
                 #"{"receipt-data":""}"#))

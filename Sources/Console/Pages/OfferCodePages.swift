@@ -33,7 +33,7 @@ enum OfferCodePages {
             [
                 ConsoleColumn("Code"), ConsoleColumn("Offer"), ConsoleColumn("Redeemed"), ConsoleColumn("Made"),
                 ConsoleColumn("Expires"), ConsoleColumn("Do"),
-            ], nothing: "Offer codes stand here. The first ones:",
+            ], nothing: "No offer codes yet. Create the first ones:",
             command: "cornerstore offer-code create-batch \(offers.first?.product.shellWord ?? "SUBSCRIPTION") --offer "
                 + "\(offers.first?.name.shellWord ?? "OFFER") --count 10\(request.flag)")
         for batch in found.prefix(mostRows) {
@@ -111,6 +111,6 @@ enum OfferCodePages {
     @Sendable private static func deactivate(_ action: ActionRequest) async throws -> ActionOutcome {
         let id = try action.required("id", "Codes")
         try await action.api.perform(.deactivateOfferCodes(action.environment, id: id))
-        return .done("subscriptions", message: "Deactivated. What was redeemed stays.")
+        return .done("subscriptions", message: "Deactivated. Earlier redemptions stay valid.")
     }
 }

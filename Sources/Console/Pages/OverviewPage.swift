@@ -4,7 +4,7 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// What waits for somebody, the sums of a bounded window, and what happened last.
+/// The tasks that wait for somebody, the sums of a bounded window, and the last events.
 enum OverviewPage {
     static let route = PageRoute(
         path: "", area: .overview, needsStore: false,
@@ -50,7 +50,7 @@ enum OverviewPage {
         page.sections.append(await sums(request, known))
         page.sections.append(try await events(request, newest.rows, known))
         page.commands = [
-            ConsoleCode("What waits", "cornerstore purchase pending\(request.flag)"),
+            ConsoleCode("Waiting purchases", "cornerstore purchase pending\(request.flag)"),
             ConsoleCode("The last purchases", "cornerstore transaction list --limit 20\(request.flag)"),
             ConsoleCode("The last failed attempts", "cornerstore attempt list --limit 20\(request.flag)"),
             ConsoleCode("The same from the control port", request.curl(.transactions(store, limit: 20))),
@@ -76,11 +76,11 @@ enum OverviewPage {
         ]
         if !dead.events.isEmpty {
             section.table = WebhookParts.table(
-                dead.events, request, caption: "Dead webhooks, newest first", nothing: "No webhook is dead.")
+                dead.events, request, caption: "Dead webhooks, newest first", nothing: "No dead webhooks.")
         }
         page.sections = [section, try await MerchantPages.redemptions(request)]
         page.commands = [
-            ConsoleCode("What waits", "cornerstore merchant webhooks dead"),
+            ConsoleCode("Dead webhooks", "cornerstore merchant webhooks dead"),
             ConsoleCode("Redeemed purchases", "cornerstore merchant redemptions"),
             ConsoleCode(
                 "Admin API",
@@ -98,7 +98,7 @@ enum OverviewPage {
         return ConsoleNumber(name, "\(list.events.count) or more", link: link, tone: tone)
     }
 
-    // MARK: What waits
+    // MARK: Waiting tasks
 
     private static func waiting(
         _ request: PageRequest, _ pending: [ControlAPI.PendingPurchase]
@@ -119,7 +119,7 @@ enum OverviewPage {
             number("Products in review", inReviewOfManaged, link: request.link("managed")),
             number("Ordered faults", faults.count, link: request.link("clock") + "#faults"),
         ]
-        // What an older server does not have is left out.
+        // An older server does not have this route. Leave the number out.
         if let refunds: ControlAPI.Page<ControlAPI.RefundRequest> = try? await request.api.ask(
             ControlRoute.refundRequests(.list(request.environment, state: "waiting", limit: 50)))
         {
@@ -157,7 +157,7 @@ enum OverviewPage {
         var section = ConsoleSection("screens", "Apps on a page", isLive: true)
         var table = ConsoleTable(
             "The screens of devices that run now", [ConsoleColumn("App"), ConsoleColumn("Device")],
-            nothing: "An app's page, on which a person buys, stands here while the app runs:",
+            nothing: "No app runs on a page. Start one:",
             command: "cornerstore device web --app \(request.app ?? request.apps.first?.bundleId ?? "com.example.app")")
         for screen in shown {
             table.add([
@@ -174,7 +174,7 @@ enum OverviewPage {
             [
                 ConsoleColumn("Product"), ConsoleColumn("Customer"), ConsoleColumn("Asked"), ConsoleColumn("Waits for"),
                 ConsoleColumn("Decide"),
-            ], nothing: "No purchase waits.")
+            ], nothing: "No waiting purchases.")
         for purchase in pending.prefix(50) {
             let path = "pending/\(purchase.key.uuidString)/"
             let about = "\(purchase.productId) of \(purchase.email ?? LedgerParts.short(purchase.accountId))"
@@ -304,10 +304,10 @@ enum OverviewPage {
         var table = ConsoleTable(
             "The last 20 purchases, refunds and failed attempts",
             [
-                ConsoleColumn("When"), ConsoleColumn("What"), ConsoleColumn("Product"), ConsoleColumn("Customer"),
+                ConsoleColumn("When"), ConsoleColumn("Event"), ConsoleColumn("Product"), ConsoleColumn("Customer"),
                 ConsoleColumn("Amount", isNumber: true),
             ],
-            nothing: "Purchases, refunds and failed attempts will stand here, newest first. The first one:",
+            nothing: "No purchases, refunds or failed attempts yet. Make the first purchase:",
             command: request.buyCommand())
         for event in events.prefix(20) { table.add(event.cells) }
         section.table = table

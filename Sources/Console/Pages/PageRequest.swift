@@ -11,13 +11,13 @@ struct PageRequest: Sendable {
     var parameters: [String: String]
     /// The query of the address; empty when the page is shown again after a refused form.
     var query: QueryParameters
-    /// What the console asks.
+    /// The API that the console calls.
     var api: ConsoleAPI
     /// The store's clock.
     var clock: ControlAPI.Clock
     /// The apps of the store.
     var apps: [ControlAPI.App]
-    /// What several requests remember together.
+    /// The memory that all requests share.
     var memory: ConsoleMemory
 
     /// The app to show; nil for all.

@@ -23,7 +23,7 @@ enum PreviewPages {
     /// The names of the filters, which every link between the pages keeps.
     private static let filters = ["storefront", "language", "account"]
 
-    /// What the page shows: the app or one product, as the filters say.
+    /// The query for the page: the app or one product, with the filters.
     private static func query(_ request: PageRequest, _ bundle: String, product: String? = nil) -> PreviewQuery {
         PreviewQuery(
             bundle: bundle, product: product, storefront: request.filter("storefront"),
@@ -51,7 +51,7 @@ enum PreviewPages {
                 hint: "Best first, such as de,en; empty for the storefront's."),
             ConsoleField(
                 "account", "Customer", .search, value: request.filter("account") ?? "",
-                hint: "Address or id; empty for somebody who is not signed in."),
+                hint: "Address or id; empty for a customer who is not signed in."),
         ]
         if asksProduct {
             fields.append(
@@ -81,7 +81,7 @@ enum PreviewPages {
             var page = ConsolePage("Preview")
             var section = ConsoleSection("products", "Products")
             section.table = ConsoleTable(
-                "Products", [], nothing: "Products stand here as devices get them, once the store has an app:",
+                "Products", [], nothing: "No products yet. Register an app:",
                 command: "cornerstore app register com.example.app")
             page.sections = [section]
             return page
@@ -143,7 +143,7 @@ enum PreviewPages {
                 ConsoleColumn("localizedTitle"), ConsoleColumn("localizedDescription"),
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("Kind"), ConsoleColumn("Customer"),
             ],
-            nothing: "The store sells none of these products here.")
+            nothing: "This storefront sells none of these products.")
         for product in preview.products.prefix(50) {
             table.add([
                 ConsoleCell(

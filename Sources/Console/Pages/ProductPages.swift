@@ -58,7 +58,7 @@ enum ProductPages {
         section.warning =
             "A changed file was not loaded. The old catalog stays in use until the problems are corrected."
         var table = ConsoleTable(
-            "Problems", [ConsoleColumn("File"), ConsoleColumn("Place"), ConsoleColumn("What is wrong")],
+            "Problems", [ConsoleColumn("File"), ConsoleColumn("Place"), ConsoleColumn("Problem")],
             nothing: "None.")
         for problem in state.problems.prefix(50) {
             let place = [
@@ -166,7 +166,7 @@ enum ProductPages {
     }
 
     private static func texts(_ product: ControlAPI.CatalogProduct) -> ConsoleSection {
-        var section = ConsoleSection("texts", "What customers read", isLive: true)
+        var section = ConsoleSection("texts", "Texts for customers", isLive: true)
         var table = ConsoleTable(
             "Texts by language", [ConsoleColumn("Language"), ConsoleColumn("Name"), ConsoleColumn("Description")],
             nothing: "The catalog file has no texts for this product.")

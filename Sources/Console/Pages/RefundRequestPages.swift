@@ -51,7 +51,7 @@ enum RefundRequestPages {
                 ConsoleColumn("Request"), ConsoleColumn("Customer"), ConsoleColumn("Product"),
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("Reason"), ConsoleColumn("Asked"),
                 ConsoleColumn("App's server"), ConsoleColumn("State"),
-            ], nothing: "Requests stand here. A transaction's page makes one in the customer's name, and so does:",
+            ], nothing: "No requests yet. Make one for the customer on a transaction's page, or run:",
             command: "cornerstore refund-request make 2000000000000000\(request.flag)")
         var found = ControlAPI.Page<ControlAPI.RefundRequest>(rows: [], next: nil)
         do {
@@ -108,14 +108,14 @@ enum RefundRequestPages {
 
     private static let rules = [
         ("ask", "Wait for a person"), ("approve", "Approve"), ("decline", "Decline"),
-        ("preference", "Do what the app's server prefers"),
+        ("preference", "Follow the preference of the app's server"),
     ]
 
     private static func rule(_ request: PageRequest) async throws -> ConsoleSection {
         let current: ControlAPI.RefundRule = try await request.api.ask(
             ControlRoute.refundRequests(.rule(request.environment)))
         var section = ConsoleSection(
-            "rule", "Requests that nobody decides",
+            "rule", "Undecided requests",
             text: "The app's server has 12 hours to say how the purchase was used, and 5 minutes in the sandbox. "
                 + "The rule holds from then on, also for the requests that wait already.")
         section.facts = [ConsoleFact("Rule", ruleWord(current.rule))]
@@ -184,7 +184,7 @@ enum RefundRequestPages {
     }
 
     private static func answer(_ found: ControlAPI.RefundRequest) -> ConsoleSection {
-        var section = ConsoleSection("answer", "What the app's server said", isLive: true)
+        var section = ConsoleSection("answer", "Answer of the app's server", isLive: true)
         section.facts = ConsumptionWords.facts(found)
         section.text =
             found.consumptionVersion.map { "The answer to CONSUMPTION_REQUEST, version \($0)." }

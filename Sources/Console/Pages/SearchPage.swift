@@ -13,10 +13,10 @@ enum SearchPage {
         page.frame.term = text
         var section = ConsoleSection("found", "Found")
         var table = ConsoleTable(
-            "What matches", [ConsoleColumn("What"), ConsoleColumn("Kind"), ConsoleColumn("App")],
+            "Matches", [ConsoleColumn("Match"), ConsoleColumn("Kind"), ConsoleColumn("App")],
             nothing: text.isEmpty
-                ? "Type an id, or the start of an address or a name."
-                : "Nothing has this id, and no address or name starts with it.")
+                ? "Enter an id, or the beginning of an address or a name."
+                : "No id equals this text, and no address or name begins with it.")
         if !text.isEmpty, request.api.hasStore {
             let hits: [ControlAPI.SearchHit] = try await request.api.ask(.search(request.environment, text: text))
             for hit in hits.prefix(50) {

@@ -54,8 +54,8 @@ enum ServerNotificationPages {
             ControlRoute.notifications(.receivers(request.environment)))
         let found = all.filter { request.app == nil || $0.bundleId == request.app }
         var section = ConsoleSection(
-            "urls", "Where they are sent",
-            text: "An app without a URL of its own has the one of the merchant beside the store, if one runs there.",
+            "urls", "URLs",
+            text: "An app without a URL of its own uses the URL of the merchant beside the store, if one runs.",
             isLive: true)
         var table = ConsoleTable(
             "URLs by app",
@@ -63,7 +63,7 @@ enum ServerNotificationPages {
                 ConsoleColumn("App"), ConsoleColumn("URL"), ConsoleColumn("Version"),
                 ConsoleColumn("Redirects also to"), ConsoleColumn("Do"),
             ],
-            nothing: "URLs stand here. Set the first one below, or:",
+            nothing: "No URLs yet. Set one below, or run:",
             command: "cornerstore notification url set https://example.com/apple --app "
                 + "\(firstApp(request).shellWord)\(request.flag)")
         for receiver in found.prefix(50) {
@@ -110,7 +110,7 @@ enum ServerNotificationPages {
         let (type, state) = (request.filter("type"), request.filter("state"))
         let before = request.filter("before")
         var section = ConsoleSection(
-            "list", "What was sent",
+            "list", "Sent notifications",
             text: "Production sends a failed notification again for days; the sandbox does not.", isLive: before == nil)
         section.filter = filterForm(request, type: type, state: state)
         var table = ConsoleTable(
@@ -118,7 +118,7 @@ enum ServerNotificationPages {
             [
                 ConsoleColumn("Type"), ConsoleColumn("When"), ConsoleColumn("App"), ConsoleColumn("Transaction"),
                 ConsoleColumn("State"), ConsoleColumn("Last result"), ConsoleColumn("Do"),
-            ], nothing: "Notifications stand here once an app has a URL and something happens to a purchase.")
+            ], nothing: "No notifications yet. The store sends them to an app's URL when a purchase changes.")
         var found = ControlAPI.Page<ControlAPI.Notification>(rows: [], next: nil)
         do {
             found = try await request.api.ask(
@@ -277,15 +277,15 @@ enum ServerNotificationPages {
         return section
     }
 
-    /// What Apple's `sendAttemptResult` means, in the words of `Documentation/Notifications.md`.
+    /// The meaning of Apple's `sendAttemptResult`, in the words of `Documentation/Notifications.md`.
     private static func meaning(_ result: String) -> String {
         switch result {
         case "SUCCESS": "The server answered with a status from 200 to 206."
         case "TIMED_OUT": "The answer was not complete in time."
         case "TLS_ISSUE": "The server spoke no TLS 1.2, or the store's machine does not trust its certificate."
-        case "CIRCULAR_REDIRECT": "More than five redirects, or one to an address that was asked before."
+        case "CIRCULAR_REDIRECT": "More than five redirects, or a redirect to an earlier address."
         case "NO_RESPONSE": "The server ended the connection before the head of an answer was complete."
-        case "SOCKET_ISSUE": "No connection came about."
+        case "SOCKET_ISSUE": "No connection was established."
         case "UNSUPPORTED_CHARSET": "The answer's Content-Type names an unknown charset."
         case "INVALID_RESPONSE": "The answer is not HTTP, or its head or redirect is unusable."
         case "PREMATURE_CLOSE": "The server ended the connection in the body."

@@ -162,7 +162,8 @@ enum SettingsPages {
                 ConsoleColumn("App"), ConsoleColumn("Bundle id"), ConsoleColumn("Number"),
                 ConsoleColumn("Products", isNumber: true), ConsoleColumn("State"),
             ],
-            nothing: "Apps stand here. Start the store with a .storekit file, or let it keep the products of an app:",
+            nothing:
+                "No apps yet. Start the store with a .storekit file, or register an app whose products the store manages:",
             command: "cornerstore app register com.example.app")
         for app in request.apps.prefix(50) {
             table.add([
@@ -186,7 +187,8 @@ enum SettingsPages {
                 ConsoleColumn("When"), ConsoleColumn("Change"), ConsoleColumn("Of"), ConsoleColumn("By"),
                 ConsoleColumn("Before → after"),
             ],
-            nothing: "Changes that people make in the console, with commands or programs stand here. The first one:",
+            nothing:
+                "No changes yet. The list shows changes made in the console, with commands and by programs. Make the first one:",
             command: "cornerstore clock freeze\(request.flag)")
         for entry in entries.prefix(50) {
             let (words, route) = words(entry)
@@ -250,7 +252,7 @@ enum SettingsPages {
         var check = ConsoleSection(
             "check", "Check a JWS",
             text:
-                "Each reads the files payload and jws-root.der, a copy of the store's roots/jws-root.der, and prints what the store signed. With Apple's root they check what Apple signed."
+                "Each reads the files payload and jws-root.der, a copy of the store's roots/jws-root.der, and prints the signed payload. With Apple's root they check Apple's payloads."
         )
         check.codes = Snippets.check(
             isProduction: request.environment == .production, bundle: app?.bundleId ?? "com.example.app",

@@ -10,12 +10,12 @@ extension SubscriptionPages {
         guard !apps.isEmpty else { return nil }
         var section = ConsoleSection("grace", "Billing grace periods", isLive: true)
         var table = ConsoleTable(
-            "What customers keep while a renewal cannot be charged",
+            "The days that customers keep a subscription while a renewal cannot be charged",
             [
-                ConsoleColumn("App"), ConsoleColumn("Days", isNumber: true), ConsoleColumn("Where"),
+                ConsoleColumn("App"), ConsoleColumn("Days", isNumber: true), ConsoleColumn("Environments"),
                 ConsoleColumn("After"),
             ],
-            nothing: "Apps stand here.")
+            nothing: "No apps yet.")
         for app in apps.prefix(50) {
             let grace = app.gracePeriod
             let places = [
@@ -46,7 +46,8 @@ extension SubscriptionPages {
                     ConsoleField("production", "In production", .tick, isOn: true),
                     ConsoleField("sandbox", "In the sandbox", .tick, isOn: true),
                     ConsoleField("paid", "Only after a paid period", .tick),
-                ], button: "Set the grace period", text: "Renewals that are overdue already keep what they have.")
+                ], button: "Set the grace period", text: "The change does not affect renewals that are already overdue."
+            )
         ]
         return section
     }
@@ -67,7 +68,7 @@ extension SubscriptionPages {
 
     // MARK: Events
 
-    /// What the operator can let happen to subscriptions, as options of a form.
+    /// The events that the operator can cause, as options of a form.
     private static func events(_ request: PageRequest) -> [ConsoleOption] {
         let sandbox = [
             ConsoleOption("renew", "Renew now"), ConsoleOption("fail", "Let the renewal fail now"),
@@ -83,7 +84,7 @@ extension SubscriptionPages {
     static func events(
         _ request: PageRequest, _ states: [ControlAPI.Subscription], _ account: ControlAPI.Account
     ) -> ConsoleSection? {
-        // What the family shares follows its purchaser.
+        // A family-shared subscription follows the purchaser's.
         let states = states.filter { $0.sharedBy == nil }
         guard !states.isEmpty else { return nil }
         var section = ConsoleSection("events", "Let something happen")

@@ -115,7 +115,7 @@ enum SubscriptionPages {
             .subscribers(
                 request.environment, SubscriberFilter(bundle: request.app, group: group, product: product),
                 before: before, limit: 50))
-        var section = ConsoleSection("subscribers", "Who subscribes now", isLive: before == nil)
+        var section = ConsoleSection("subscribers", "Current subscribers", isLive: before == nil)
         section.filter = ConsoleForm(
             action: request.action("subscriptions"), method: "get",
             fields: [
@@ -129,7 +129,7 @@ enum SubscriptionPages {
                 ConsoleColumn("Paid", isNumber: true),
             ],
             nothing: found.next == nil
-                ? "Customers with a period that has not ended stand here:" : "None among the last 20,000 transactions.",
+                ? "No current periods. Buy a subscription:" : "None among the last 20,000 transactions.",
             command: found.next == nil ? request.buyCommand(subscription(apps)) : nil)
         for row in found.rows.prefix(50) {
             table.add([
@@ -162,7 +162,7 @@ enum SubscriptionPages {
         guard sections.isEmpty else { return sections }
         var empty = ConsoleSection("groups-0", "Groups", isLive: true)
         empty.table = ConsoleTable(
-            "Groups", [], nothing: "Groups of subscriptions stand here, once an app has one:",
+            "Groups", [], nothing: "No subscription groups yet. Create one:",
             command: "cornerstore app group 21000001 --name Club --app com.example.app")
         return [empty]
     }
@@ -234,7 +234,7 @@ enum SubscriptionPages {
             [
                 ConsoleColumn("Product"), ConsoleColumn("Customer"), ConsoleColumn("Price"), ConsoleColumn("Asked"),
                 ConsoleColumn("Answer"), ConsoleColumn("Do"),
-            ], nothing: "Price increases that customers must agree to stand here:")
+            ], nothing: "No price increases.")
         for increase in found.prefix(50) {
             let account = increase.account ?? increase.accountId
             var action = ConsoleCell("—", tone: .dim)
@@ -315,7 +315,7 @@ enum SubscriptionPages {
             [
                 ConsoleColumn("Code"), ConsoleColumn("Product"), ConsoleColumn("Made"), ConsoleColumn("State"),
                 ConsoleColumn("Do"),
-            ], nothing: "Codes stand here. The first one:", command: firstCode(request, apps))
+            ], nothing: "No codes yet. Create the first one:", command: firstCode(request, apps))
         for code in found.dropFirst(from).prefix(50) {
             var (state, action) = (ConsoleCell("Not redeemed", tone: .warn), ConsoleCell("—", tone: .dim))
             if let transaction = code.transactionId {
@@ -397,7 +397,7 @@ enum SubscriptionPages {
             [
                 ConsoleColumn("Product"), ConsoleColumn("From"), ConsoleColumn("Until"), ConsoleColumn("State"),
                 ConsoleColumn("Change"), ConsoleColumn("Paid", isNumber: true),
-            ], nothing: "Periods of subscriptions that the customer bought stand here:",
+            ], nothing: "The customer has no subscription periods. Buy one:",
             command: request.buyCommand("SUBSCRIPTION", account: account.email))
         for period in found.rows.prefix(50) {
             table.add([
@@ -445,7 +445,7 @@ enum SubscriptionPages {
             [
                 ConsoleColumn("Product"), ConsoleColumn("State"), ConsoleColumn("Period ends"),
                 ConsoleColumn("Next"), ConsoleColumn("Do"),
-            ], nothing: "Subscriptions of the customer stand here:",
+            ], nothing: "The customer has no subscriptions. Buy one:",
             command: request.buyCommand("SUBSCRIPTION", account: account.email))
         for subscription in states.prefix(50) {
             table.add([
@@ -517,11 +517,11 @@ enum SubscriptionPages {
     }
 
     private static func news(_ request: PageRequest, _ states: [ControlAPI.Subscription]) -> ConsoleSection {
-        var section = ConsoleSection("news", "What happened", isLive: true)
+        var section = ConsoleSection("news", "Events", isLive: true)
         var table = ConsoleTable(
             "In the words of App Store Server Notifications, the last 20 of each subscription",
             [ConsoleColumn("When"), ConsoleColumn("Type"), ConsoleColumn("Subtype")],
-            nothing: "Nothing has happened.")
+            nothing: "No events.")
         for news in states.flatMap(\.news).sorted(by: { $0.date > $1.date }).prefix(50) {
             table.add([
                 request.moments.cell(

@@ -2,8 +2,7 @@ import ConsolePages
 import ControlWire
 import StoreWire
 
-/// What happened to a customer, the last first. The steps of one purchase are a group that opens, and gaps are written
-/// out.
+/// A customer's events, the last first. The steps of one purchase are a group that opens, and gaps are written out.
 struct Timeline {
     /// The time of an event, which decides its place, and the event.
     private typealias Entry = (time: String, event: ConsoleEvent)

@@ -206,7 +206,7 @@ enum TransactionPages {
         section.facts = [
             ConsoleFact("State", state, tone: tone),
             ConsoleFact("Customer", customer, link: request.link("customers/\(customer.percentEncoded)")),
-            ConsoleFact("Amount", "\(row.price) \(row.currency)", note: "What was paid, for all of the quantity."),
+            ConsoleFact("Amount", "\(row.price) \(row.currency)", note: "The price paid, for the whole quantity."),
             ConsoleFact(
                 "Product", row.productId,
                 link: row.item == nil
@@ -240,7 +240,7 @@ enum TransactionPages {
         add("Promotional offer", detail.promotionalOfferId, "promotional_offer_id")
         add("Offer of the code", detail.offerCodeName, "offer_code_ref_name")
         add("Win-back offer", detail.winBackOfferId)
-        add("applicationUsername", detail.applicationUsername, "what the app said about its own user", isID: true)
+        add("applicationUsername", detail.applicationUsername, "the app's own identifier of its user", isID: true)
         add("Version of the item", detail.itemVersion)
         if row.revocationDate == nil || row.item == nil {
             section.links.append(
@@ -285,7 +285,7 @@ enum TransactionPages {
                 ConsoleColumn("Transaction"), ConsoleColumn("Device"), ConsoleColumn("Restored"),
                 ConsoleColumn("Finished"),
             ],
-            nothing: "Devices that restore this purchase stand here" + (detail.transaction.item == nil ? ":" : "."),
+            nothing: "No device has restored this purchase." + (detail.transaction.item == nil ? " Restore it:" : ""),
             command: detail.transaction.item == nil
                 ? "cornerstore restore --device second-device"
                     + (detail.email.map { " --account \($0.shellWord)" } ?? "") + request.flag : nil)
@@ -319,7 +319,7 @@ enum TransactionPages {
             + (deliveries == 1
                 ? "1 delivery is revoked, the purchase itself"
                 : "\(deliveries) deliveries are revoked, one of them the purchase")
-            + ": receipts name the refund from now on (cancellation_date), and a merchant that listens takes back what it gave."
+            + ": receipts name the refund from now on (cancellation_date), and a merchant that receives notifications takes back its grants."
         if request.environment == .production {
             section.warning = "This is production: a real customer gets the money back."
         }
@@ -330,7 +330,7 @@ enum TransactionPages {
                 section.forms = [
                     ConsoleForm(
                         action: request.action(path + "/refund-reversal"), button: "Reverse the refund", tone: .bad,
-                        text: "\(amount) are charged again, and the purchase holds again.",
+                        text: "\(amount) are charged again, and the purchase is valid again.",
                         cancel: request.link(path))
                 ]
             }
@@ -361,7 +361,7 @@ enum TransactionPages {
                 section.forms.append(
                     ConsoleForm(
                         "Or refuse", action: request.action(path + "/refund-refusal"), button: "Refuse the refund",
-                        text: "Only the subscription's news tell of it."))
+                        text: "The subscription does not change; the app's server receives REFUND_DECLINED."))
             }
         }
         page.sections = [section]

@@ -8,7 +8,8 @@ enum WebhookParts {
     static func section(_ request: PageRequest) async throws -> ConsoleSection {
         var section = ConsoleSection(
             "webhooks", "Webhooks of the merchant",
-            text: "The merchant tries each webhook for days. One that nobody took is dead, and can be sent again.",
+            text:
+                "The merchant retries each webhook for days. A webhook that was not delivered by then is dead, and can be sent again.",
             isLive: request.query["before"] == nil)
         let state = request.filter("state").flatMap(WebhookState.init(rawValue:))
         section.filter = ConsoleForm(
@@ -20,7 +21,7 @@ enum WebhookParts {
                         + WebhookState.allCases.map { ConsoleOption($0.rawValue, $0.rawValue, isChosen: $0 == state) })
             ], button: "Filter", isLine: true)
         let nothing =
-            "Webhooks stand here once the merchant has an address to send them to, and something to tell. A test event:"
+            "No webhooks. The merchant sends them to the address in its settings. Send a test event:"
         var table = table([], request, caption: "Webhooks, newest first", nothing: nothing)
         do {
             let list: WebhookEventList = try await request.api.ask(
@@ -101,7 +102,7 @@ enum WebhookParts {
             [
                 ConsoleColumn("When"), ConsoleColumn("Status"), ConsoleColumn("Duration", isNumber: true),
                 ConsoleColumn("Answer"),
-            ], nothing: "Nobody was asked yet.")
+            ], nothing: "No attempts yet.")
         for attempt in found.attempts.prefix(50) {
             let isGood = attempt.status.map { (200..<300).contains($0) } == true
             table.add([

@@ -72,7 +72,7 @@ struct ProblemPages: RouterMiddleware {
             page.frame.homeLink = "/"
             page.problem = problem.message
             page.requestID = context.requestID
-            var section = ConsoleSection("next", "What to do")
+            var section = ConsoleSection("next", "Next steps")
             section.links = [ConsoleLink("Back to the overview", "/")]
             page.sections = [section]
             var response = try pages.response(page, status: problem.status, cookie: context.cookie)
@@ -81,7 +81,7 @@ struct ProblemPages: RouterMiddleware {
         }
     }
 
-    /// What people may read about an error. Only the log gets the detail of an unknown one.
+    /// The description of an error for people. Only the log gets the details of an unknown error.
     static func problem(_ error: any Error, _ context: ConsoleRequestContext) -> HTTPProblem {
         switch error {
         case let error as HTTPProblem: return error

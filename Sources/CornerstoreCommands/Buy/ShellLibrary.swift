@@ -98,7 +98,7 @@ struct ShellLibrary {
             )
         } catch let error as DeviceError {
             throw CommandError(.failed, "\(title) was not downloaded: \(error.detail).")
-        } catch is DeviceLibrary.StrangeGrant {
+        } catch is DeviceLibrary.InvalidGrant {
             throw CommandError(
                 .failed,
                 "\(title) was not downloaded: the store's answer makes no sense. Use the same version of cornerstore as the server."

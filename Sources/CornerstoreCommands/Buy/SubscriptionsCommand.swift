@@ -154,7 +154,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show where the customer manages the subscriptions in a browser.",
             discussion: """
-                Whoever knows a storefront's address can sign in there with an e-mail address and a password.
+                Anyone who knows a storefront's address can sign in there with an e-mail address and a password.
 
                   cornerstore subscriptions page
                 """)

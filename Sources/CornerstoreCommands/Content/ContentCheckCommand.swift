@@ -87,6 +87,6 @@ struct ContentCheckReport: Encodable {
         let rows = findings.map { [$0.rule.rawValue, $0.path ?? "", $0.message, $0.advice] }
         let count = findings.count == 1 ? "1 finding" : "\(findings.count) findings"
         return "\(Style.printable(checked)): \(style.bad(count))\n"
-            + Table(heading: ["rule", "path", "what is wrong", "what to do"], rows: rows).text(style)
+            + Table(heading: ["rule", "path", "problem", "advice"], rows: rows).text(style)
     }
 }

@@ -67,7 +67,7 @@ struct ContentRejectCommand: AsyncParsableCommand {
         commandName: "reject",
         abstract: "As the reviewer: reject a version with a reason.",
         discussion: """
-            The sandbox still delivers the rejected version, so that the developer can see what the reviewer saw.
+            The sandbox still delivers the rejected version, so that the developer can see the reviewed content.
 
               cornerstore content reject com.example.book.chapter2 --reason "The pictures are blank."
             """)

@@ -7,7 +7,7 @@ extension AccountCommand {
     /// `cornerstore account show`: one account in full.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show an account with its devices, what it owns, and what waits for it.")
+            abstract: "Show an account with its devices, owned products, unfinished transactions and promotions.")
         @Argument(help: "The account's e-mail address or id.")
         var account: String
         @OptionGroup var options: Options
@@ -122,7 +122,7 @@ extension AccountCommand {
         static let configuration = CommandConfiguration(
             commandName: "clear-history", abstract: "Delete a sandbox tester's purchase history.",
             discussion: """
-                Deletes the tester's transactions, attempts, and what it owns, so that it can buy everything as if for the first time. \
+                Deletes the tester's transactions, attempts and owned products, so that it can buy everything as if for the first time. \
                 Its devices stay signed in. Only the sandbox allows it.
 
                   cornerstore account clear-history tester@sandbox.example

@@ -67,7 +67,7 @@ struct AccountCommand: AsyncParsableCommand {
             let page: ControlAPI.Page<ControlAPI.Account> = try await options.control.client().send(
                 .accounts(options.environment.environment, after: after, start: start, flag: flag))
             let accounts = page.rows
-            page.sayHowToLookFurther(after: 200, with: "--after")
+            page.suggestNextPage(after: 200, with: "--after")
             try Console.current.report(accounts, json: options.output.json) { style in
                 accounts.isEmpty
                     ? "No accounts in \(options.environment.environment.name)." : Options.text(accounts, style)

@@ -6,8 +6,8 @@ extension AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show, set or remove the billing grace period of an app's subscriptions.",
             discussion: """
-                In a grace period, customers whose renewal could not be charged keep the access. Renewals that are overdue already keep \
-                what they have.
+                In a grace period, customers whose renewal could not be charged keep the access. A change does not affect renewals \
+                that are already overdue.
 
                   cornerstore app grace com.example.app
                   cornerstore app grace com.example.app --days 16

@@ -26,7 +26,10 @@ extension AppCommand {
             help: ArgumentHelp(
                 "The device's languages, best first, with commas between them, such as de,en.", valueName: "languages"))
         var language: String?
-        @Option(help: ArgumentHelp("The customer, by address or id. The default is nobody.", valueName: "account"))
+        @Option(
+            help: ArgumentHelp(
+                "The customer, by address or id. The default is a customer who is not signed in.", valueName: "account")
+        )
         var account: String?
         @Option(help: ArgumentHelp("Continue after this identifier, for the next page.", valueName: "product-id"))
         var after: String?

@@ -47,7 +47,7 @@ struct AttemptCommand: AsyncParsableCommand {
                     environment.environment,
                     AttemptFilter(bundle: app, product: product, state: state, account: account), before: before,
                     limit: limit))
-            page.sayHowToLookFurther(after: limit, with: "--before")
+            page.suggestNextPage(after: limit, with: "--before")
             try Console.current.report(page.rows, json: output.json) { style in
                 guard !page.rows.isEmpty else { return "No such attempts in \(environment.environment.name)." }
                 return Table(

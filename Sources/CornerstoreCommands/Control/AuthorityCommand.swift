@@ -40,7 +40,7 @@ struct AuthorityCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Replace the certificates that sign receipts and payloads. What they have signed stays valid.",
+            abstract: "Replace the certificates that sign receipts and payloads. Their earlier signatures stay valid.",
             discussion: """
                 Roots and intermediates stay. All processes of the store use the new certificates when the command ends.
 
@@ -66,7 +66,7 @@ struct AuthorityCommand: AsyncParsableCommand {
                 """)
         @OptionGroup var output: OutputOptions
 
-        /// What `--json` prints.
+        /// The output of `--json`.
         struct Report: Encodable {
             var storeKey: String
         }
@@ -101,7 +101,7 @@ struct AuthorityCommand: AsyncParsableCommand {
         var schemaPrefix: String?
         @OptionGroup var output: OutputOptions
 
-        /// What `--json` prints.
+        /// The output of `--json`.
         struct Report: Encodable {
             var secrets: Int
         }

@@ -6,7 +6,7 @@ import Foundation
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
-        abstract: "Follow what changes in a running store.",
+        abstract: "Follow the changes in a running store.",
         discussion: """
             Each line names a topic that changed, such as sandbox.transactions, sandbox.accounts or catalog. Ask for what you need \
             then. Control-C ends it.

@@ -56,7 +56,7 @@ struct FamilyCommand: AsyncParsableCommand {
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.Family> = try await options.control.client().send(
                 .families(options.environment.environment, after: after, limit: limit))
-            page.sayHowToLookFurther(after: limit, with: "--after")
+            page.suggestNextPage(after: limit, with: "--after")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 page.rows.isEmpty
                     ? "No families in \(options.environment.environment.name)." : Options.text(page.rows, style)
@@ -91,7 +91,9 @@ struct FamilyCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Add an account to a family. It gets what the members share, and they get what it has.")
+            abstract:
+                "Add an account to a family. The account gets the members' shared purchases, and the members get the account's."
+        )
         @Argument(help: "The account of the organizer or of another member, by address or id.")
         var organizer: String
         @Argument(help: "The account that joins, by address or id.")
@@ -108,7 +110,7 @@ struct FamilyCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove an account from its family. What was shared with it, and by it, is revoked.")
+            abstract: "Remove an account from its family. Purchases shared with it and by it are revoked.")
         @Argument(help: "The account that leaves, by address or id.")
         var account: String
         @OptionGroup var options: Options
@@ -121,10 +123,10 @@ struct FamilyCommand: AsyncParsableCommand {
 
     struct Share: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Turn the sharing of a member's purchases off, which revokes them for the others, or on.")
+            abstract: "Turn the sharing of a member's purchases on or off. Turning it off revokes them for the others.")
         @Argument(help: "The account, by address or id.")
         var account: String
-        @Argument(help: "Whether the others get what the account buys.")
+        @Argument(help: "Whether the account shares its purchases with the others.")
         var sharing: AccountCommand.Switch
         @OptionGroup var options: Options
 
@@ -138,7 +140,7 @@ struct FamilyCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a family. Nobody has the purchases of the others any longer.")
+            abstract: "Delete a family. Each member loses the purchases of the others.")
         @Argument(help: "The account of the organizer or of another member, by address or id.")
         var organizer: String
         @OptionGroup var environment: EnvironmentOptions

@@ -55,7 +55,7 @@ struct FaultCommand: AsyncParsableCommand {
     /// How a request fails: a status, an error's name, a cut download, or a wrong digest or length.
     struct Failure: ExpressibleByArgument {
         static let cut = "cut-after:"
-        static let lies = Faults.Lie.allCases.map { "lying-" + $0.rawValue }
+        static let lies = Faults.WrongContent.allCases.map { "lying-" + $0.rawValue }
 
         var status: Int?
         var error: OrderedError?
@@ -110,7 +110,7 @@ struct FaultCommand: AsyncParsableCommand {
             var fault = Faults.Fault(operation: operation, status: failure.status ?? 0, remaining: count)
             fault.error = failure.error
             fault.cutAfter = failure.cutAfter
-            fault.lie = failure.lie.flatMap(Faults.Lie.init(rawValue:))
+            fault.wrongContent = failure.lie.flatMap(Faults.WrongContent.init(rawValue:))
             do { try fault.check() } catch let error as StoreError { throw ValidationError(error.detail) }
         }
 

@@ -54,14 +54,14 @@ struct FeedCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Build a feed, and wait until it is complete.",
             discussion: """
-                Without --full and --incremental, the feed that is due is built: a full one once a week from Wednesday on, else one with what \
-                changed since.
+                Without --full and --incremental, the feed that is due is built: a full one once a week from Wednesday on, else one with the \
+                items changed since.
 
                   cornerstore feed build --full
                 """)
         @Flag(help: "Build a full feed.")
         var full = false
-        @Flag(help: "Build a feed of what was added or changed since the last full one.")
+        @Flag(help: "Build a feed of the items added or changed since the last full one.")
         var incremental = false
         @Option(help: ArgumentHelp("The feed's day (the store's).", valueName: "yyyy-mm-dd"))
         var date: String?
@@ -86,7 +86,7 @@ struct FeedCommand: AsyncParsableCommand {
             try Console.current.report(built, json: options.output.json) { style in
                 let note =
                     built.pricesLeftOut > 0
-                    ? "\n\(built.pricesLeftOut) prices of a million or more are not in the feed, whose type holds none."
+                    ? "\n\(built.pricesLeftOut) prices of a million or more are not in the feed: its price type cannot hold them."
                     : ""
                 return Options.text([built], style) + note
             }

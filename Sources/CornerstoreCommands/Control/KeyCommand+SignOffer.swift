@@ -37,7 +37,7 @@ extension KeyCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        /// What `--json` prints.
+        /// The output of `--json`.
         struct Report: Encodable {
             var productId: String
             var offerId: String

@@ -43,7 +43,7 @@ struct KeyCommand: AsyncParsableCommand {
 
     struct Make: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a key, and save its private half as a .p8 file. The store does not keep that.",
+            abstract: "Make a key, and save its private half as a .p8 file. The store does not keep the private half.",
             discussion: """
                   cornerstore key make --app com.example.club
                   cornerstore key make --app com.example.club --out club.p8
@@ -58,7 +58,7 @@ struct KeyCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        /// What `--json` prints.
+        /// The output of `--json`.
         struct Report: Encodable {
             var keyFile: String
             var keyId: String

@@ -5,7 +5,7 @@ import ControlWire
 struct NotificationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notification",
-        abstract: "Set the URL of an app's server notifications, list what was sent, send it again, and test.",
+        abstract: "Set the URL of an app's server notifications, list and resend them, and send test notifications.",
         discussion: """
               cornerstore notification url set http://127.0.0.1:8080/notifications
               cornerstore notification test
@@ -74,7 +74,7 @@ struct NotificationCommand: AsyncParsableCommand {
                     .list(
                         options.environment.environment, bundle: part.app, type: type, state: state?.rawValue,
                         before: part.before, limit: part.limit)))
-            page.sayHowToLookFurther(after: part.limit, with: "--before")
+            page.suggestNextPage(after: part.limit, with: "--before")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 guard !page.rows.isEmpty else {
                     return "No notifications in \(options.environment.environment.name)."

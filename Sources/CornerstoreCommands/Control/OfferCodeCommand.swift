@@ -160,7 +160,7 @@ struct OfferCodeCommand: AsyncParsableCommand {
 
     struct Deactivate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Deactivate a batch or a custom code. What was redeemed stays.")
+            abstract: "Deactivate a batch or a custom code. Earlier redemptions stay valid.")
         @Argument(help: "The id.")
         var id: String
         @OptionGroup var environment: EnvironmentOptions

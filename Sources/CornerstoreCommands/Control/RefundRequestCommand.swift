@@ -5,7 +5,7 @@ import ControlWire
 struct RefundRequestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refund-request",
-        abstract: "Request a refund as the customer, decide requests, and set the rule for those that nobody decides.",
+        abstract: "Request a refund as the customer, decide requests, and set the rule for undecided requests.",
         discussion: """
             For consumables and auto-renewable subscriptions, the store asks the app's server how the purchase was \
             used. The server has 12 hours to answer, and 5 minutes in the sandbox. “transaction refund” refunds \
@@ -76,7 +76,7 @@ struct RefundRequestCommand: AsyncParsableCommand {
                     .list(
                         options.environment.environment, bundle: part.app, state: state?.rawValue,
                         before: part.before, limit: part.limit)))
-            page.sayHowToLookFurther(after: part.limit, with: "--before")
+            page.suggestNextPage(after: part.limit, with: "--before")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 guard !page.rows.isEmpty else {
                     return "No requests for refunds in \(options.environment.environment.name)."
@@ -131,7 +131,7 @@ struct RefundRequestCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a request with what the app's server said.")
+            abstract: "Show a request with the answer of the app's server.")
         @Argument(help: "The request's id.")
         var id: String
         @OptionGroup var options: Options
@@ -193,11 +193,11 @@ struct RefundRequestCommand: AsyncParsableCommand {
         }
 
         static let configuration = CommandConfiguration(
-            abstract: "Show or set what the store does with requests when their deadlines are over.",
+            abstract: "Show or set the rule for requests whose deadlines are over.",
             discussion: """
                 ask waits for the operator, and is production's rule at first; approve is the sandbox's, as Apple's. \
-                preference does what the app's server prefers, and approves when it \
-                prefers nothing. Requests whose deadlines are over already are decided at once.
+                preference follows the preference of the app's server, and approves a \
+                request without one. Requests whose deadlines are already over are decided at once.
 
                   cornerstore refund-request rule
                   cornerstore refund-request rule approve --environment production

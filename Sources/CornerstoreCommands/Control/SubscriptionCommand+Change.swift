@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlWire
 
-/// What the customer or the operator does to one subscription.
+/// Changes of one subscription by the customer or the operator.
 extension SubscriptionCommand {
     /// The account and the subscription that a command changes.
     struct Selection: ParsableArguments {
@@ -19,7 +19,7 @@ extension SubscriptionCommand {
         func found(_ client: ControlClient) async throws -> ControlAPI.Subscription {
             let all: [ControlAPI.Subscription] = try await client.send(
                 .subscriptions(environment.environment, account: account))
-            // What the family shares follows its purchaser.
+            // A family-shared subscription follows the purchaser's.
             let found = all.filter { $0.sharedBy == nil && (product == nil || $0.productId == product) }
             guard let one = found.first else {
                 throw ValidationError("The account \(account) has no such subscription.")
@@ -201,7 +201,7 @@ extension SubscriptionCommand {
         @OptionGroup var selection: Selection
         @Flag(help: "Refund only the part of the period that is not over.")
         var prorated = false
-        @Flag(help: "Refuse the refund. Only the news tell of it.")
+        @Flag(help: "Refuse the refund. The subscription does not change; the app's server receives REFUND_DECLINED.")
         var decline = false
         @Flag(help: "Take the refund back, and charge its amount again.")
         var reverse = false

@@ -5,7 +5,7 @@ import ControlWire
 struct SubscriptionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscription",
-        abstract: "List the current subscribers, show the subscriptions of one, and let things happen to them.",
+        abstract: "List the current subscribers, show an account's subscriptions, and cause events.",
         discussion: """
               cornerstore subscription list --app com.example.app
               cornerstore subscription show anna@example.com
@@ -19,7 +19,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the customers who subscribe now, the newest period first.",
+            abstract: "List the current subscribers, the newest period first.",
             discussion: """
                 One request looks at 20,000 transactions, so a page can be short or empty although more follows.
 
@@ -49,7 +49,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
                 .subscribers(
                     environment.environment, SubscriberFilter(bundle: app, group: group, product: product),
                     before: before, limit: limit))
-            page.sayHowToLookFurther(after: limit, with: "--before")
+            page.suggestNextPage(after: limit, with: "--before")
             try Console.current.report(page.rows, json: output.json) { style in
                 guard !page.rows.isEmpty else { return "Nobody subscribes in \(environment.environment.name) now." }
                 return Table(
@@ -89,7 +89,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.SubscriptionPeriod> = try await control.client().send(
                 .subscriptionPeriods(environment.environment, email: account, before: before, limit: limit))
-            page.sayHowToLookFurther(after: limit, with: "--before")
+            page.suggestNextPage(after: limit, with: "--before")
             try Console.current.report(page.rows, json: output.json) { style in
                 guard !page.rows.isEmpty else { return "The account has had no subscription." }
                 return Table(
@@ -110,9 +110,9 @@ struct SubscriptionCommand: AsyncParsableCommand {
 
     struct State: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the state of an account's subscriptions, and what happened to them.",
+            abstract: "Show the state and the events of an account's subscriptions.",
             discussion: """
-                What happened is in the words of App Store Server Notifications.
+                Events have the names of App Store Server Notifications.
 
                   cornerstore subscription state anna@example.com
                 """)

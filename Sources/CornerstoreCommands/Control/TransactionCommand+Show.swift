@@ -7,7 +7,7 @@ extension ControlAPI.Attempt.State: ExpressibleByArgument {}
 
 extension ControlAPI.Page {
     /// Says how the list continues when a filter left it shorter than it could be.
-    func sayHowToLookFurther(after limit: Int, with option: String) {
+    func suggestNextPage(after limit: Int, with option: String) {
         guard let next, rows.count < limit else { return }
         Console.current.remark("There may be more. Look further with \(option) \(next).")
     }
@@ -17,7 +17,8 @@ extension TransactionCommand {
     /// `cornerstore transaction show`: one transaction in full.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a transaction with its purchase, its deliveries and the others of the same purchase.",
+            abstract:
+                "Show a transaction with its purchase, its deliveries and the other transactions of the purchase.",
             discussion: """
                   cornerstore transaction show 2000000000000123
                   cornerstore transaction show 2000000000000123 --json

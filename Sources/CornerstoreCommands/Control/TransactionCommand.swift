@@ -111,7 +111,7 @@ struct TransactionCommand: AsyncParsableCommand {
                         bundle: app, product: product, kind: kind, state: state, from: from, until: until,
                         account: account), before: before, limit: limit))
             let transactions = page.rows
-            page.sayHowToLookFurther(after: limit, with: "--before")
+            page.suggestNextPage(after: limit, with: "--before")
             try Console.current.report(transactions, json: output.json) { style in
                 guard !transactions.isEmpty else { return "No transactions in \(environment.environment.name)." }
                 return Self.table(transactions).text(style)

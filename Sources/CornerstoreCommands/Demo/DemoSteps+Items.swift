@@ -54,7 +54,7 @@ extension DemoSteps {
                 && !again.all.contains("Bought"), again.all)
         try teller.check(
             "the library is unchanged", try await library().map(\.transactionID) == owned.map(\.transactionID))
-        teller.explain("Their files are on the device; what an app could not finish is downloaded now:")
+        teller.explain("Their files are on the device. The command downloads files that the app could not:")
         let arguments = ["library", "download", "--device", places.path("device").path, "--json"]
         let files = try await cornerstore(arguments)
         struct File: Decodable { var length: Int64, path: String? }

@@ -11,8 +11,8 @@ struct DeviceWebCommand: AsyncParsableCommand {
         commandName: "web",
         abstract: "Show a device's screen in a browser, for an app that does not exist yet.",
         discussion: """
-            The app on the screen sells every product of the app's catalog through StoreKit, downloads hosted content and finishes what \
-            was bought. The page shows what the payment queue tells, and the receipt. The payment sheet is the store's page. StoreKit \
+            The app on the screen sells every product of the app's catalog through StoreKit, downloads hosted content and finishes the \
+            transactions. The page shows the events of the payment queue, and the receipt. The payment sheet is the store's page. StoreKit \
             runs in this process.
 
               cornerstore device web --app com.example.app

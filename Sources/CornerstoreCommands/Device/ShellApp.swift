@@ -17,7 +17,7 @@ final class ShellApp: NSObject, @MainActor SKProductsRequestDelegate, @MainActor
     /// The identifiers of the products of which several are bought at once.
     private var consumables: Set<String> = []
     private var request: SKProductsRequest?
-    /// What is wrong with the list of products.
+    /// The problem with the list of products.
     private var problem: String?
     /// The number of added payments that are not in the queue's list yet, because adding is asynchronous.
     private var ordersNotSeen = 0

@@ -26,7 +26,7 @@ struct ProductCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the products with their states, and who sells them now.",
+            abstract: "List the products with their states, and whether they are on sale.",
             discussion: """
                   cornerstore product list --app com.example.monkeys
                 """)
@@ -44,7 +44,7 @@ struct ProductCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a product with the versions of its texts, and what it needs next.",
+            abstract: "Show a product with the versions of its texts, and its next requirements.",
             discussion: """
                   cornerstore product show com.example.monkeys.credits5
                   cornerstore product show com.example.monkeys.credits5 --json
@@ -134,7 +134,7 @@ struct ProductCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a product for good. Its identifier can never be used again.",
+            abstract: "Delete a product permanently. Its identifier can never be used again.",
             discussion: """
                 Customers keep what they bought.
 
@@ -164,7 +164,7 @@ struct ProductCommand: AsyncParsableCommand {
 
     struct History: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List who changed what and when, newest first.",
+            abstract: "List the changes with their times and authors, newest first.",
             discussion: """
                 The JSON document also has the state or the document before and after each change.
 

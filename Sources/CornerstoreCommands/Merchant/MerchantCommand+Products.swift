@@ -21,7 +21,7 @@ extension MerchantCommand {
 
         struct List: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "List the products and what they grant.",
+                abstract: "List the products and their grants.",
                 discussion: "  cornerstore merchant products list --json")
 
             @OptionGroup var place: PlaceOptions

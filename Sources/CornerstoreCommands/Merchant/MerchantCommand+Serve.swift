@@ -79,7 +79,7 @@ extension MerchantCommand {
         var sandboxStore: String?
         @Option(
             help:
-                "What to do when another user redeems a purchase: refuse (default), transfer, or family (up to 6 users).",
+                "The rule when another user redeems a purchase: refuse (default), transfer, or family (up to 6 users).",
             completion: .list(MerchantOptions.Conflict.allCases.map(\.rawValue)))
         var conflict: String?
         @Option(
@@ -102,7 +102,7 @@ extension MerchantCommand {
         var evidenceDownloads: Int?
         @Option(
             help:
-                "What to do with the credits of a period that a plan change ends early: take-back (default), prorate or keep.",
+                "The rule for credits of a period that a plan change ends early: take-back (default), prorate or keep.",
             completion: .list(MerchantOptions.Superseded.allCases.map(\.rawValue)))
         var superseded: String?
         @Flag(inversion: .prefixedNo, help: "Grant credits for free trials (default: no, entitlements only).")
@@ -124,7 +124,7 @@ extension MerchantCommand {
         var storeKeys: String?
         @Option(
             help:
-                "How the merchant answers when a customer asks for a refund and the store asks what was consumed: silent (default), neutral, decline, grant or prorate. The merchant answers only about users who consented.",
+                "The merchant's answer when a customer requests a refund and the store asks about the consumption: silent (default), neutral, decline, grant or prorate. The merchant answers only about users who consented.",
             completion: .list(MerchantOptions.Consumption.allCases.map(\.rawValue)))
         var consumption: String?
         @Flag(

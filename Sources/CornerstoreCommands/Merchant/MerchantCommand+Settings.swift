@@ -7,7 +7,7 @@ extension MerchantCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the settings with which a server starts, without its secrets.",
             discussion: """
-                The command reads the environment and the file of --config, as “merchant serve” does. A running server tells its own settings at \
+                The command reads the environment and the file of --config, as “merchant serve” does. A running server reports its settings at \
                 GET /admin/v1/settings, for an API key of scope “settings”.
 
                   cornerstore merchant settings --config merchant.yaml

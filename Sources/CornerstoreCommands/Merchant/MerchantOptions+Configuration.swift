@@ -29,7 +29,7 @@ extension MerchantOptions {
         case keep
     }
 
-    /// What the server prefers to become of a customer's request for a refund.
+    /// The decision that the server prefers for a customer's request for a refund.
     enum Consumption: String, CaseIterable {
         case silent
         case neutral

@@ -73,7 +73,7 @@ extension LayeredSettings where Name: ServerSettingName {
 }
 
 extension StoreAndMerchant {
-    /// What the console asks: the routes of the store's and the merchant's ports, within the process.
+    /// The routes of the store's and the merchant's ports, which the console calls within the process.
     var consoleBackends: ConsoleBackends {
         let data = store.configuration.dataDirectory
         var certificates = ConsoleCertificates(roots: [store.authority.receiptRoot, store.authority.jwsRoot])

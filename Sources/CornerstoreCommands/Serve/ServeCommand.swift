@@ -119,7 +119,7 @@ struct ServeCommand: AsyncParsableCommand {
     var webhook: String?
     @Option(
         help:
-            "How the merchant answers when a customer asks for a refund and the store asks what was consumed: silent (default), neutral, decline, grant or prorate. The merchant answers only about users who consented.",
+            "The merchant's answer when a customer requests a refund and the store asks about the consumption: silent (default), neutral, decline, grant or prorate. The merchant answers only about users who consented.",
         completion: .list(MerchantOptions.Consumption.allCases.map(\.rawValue)))
     var consumption: String?
     @Flag(

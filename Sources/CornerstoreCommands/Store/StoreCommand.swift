@@ -202,7 +202,7 @@ extension StoreCommand {
 }
 
 extension BackupReport {
-    /// What the backup contains, for the end of a sentence.
+    /// A summary of the backup's contents, for the end of a sentence.
     var summary: String {
         let content = contentFiles == 1 ? "1 content file" : "\(contentFiles) content files"
         return

@@ -1,7 +1,7 @@
 /// A change of something that other processes keep in memory.
 public struct Announcement: Sendable, Hashable {
-    /// What has changed: the last word of the schema's name, a full stop, and the topic that was given to
-    /// ``Connection/announce(_:_:isAwaited:)``, as `sandbox.accounts`.
+    /// The kind of data that has changed: the last word of the schema's name, a full stop, and the topic that was given
+    /// to ``Connection/announce(_:_:isAwaited:)``, as `sandbox.accounts`.
     public var topic: String
     /// Which part of it has changed; empty for all of it.
     public var detail: String

@@ -14,7 +14,7 @@ struct HeardChanges {
         var isCertain: Bool
     }
 
-    /// What is to be applied next.
+    /// The changes to apply next.
     enum Work: Equatable {
         /// There is nothing to apply, or the last work has not ended.
         case nothing
@@ -72,12 +72,12 @@ struct HeardChanges {
 
     /// Takes the versions of a beat.
     ///
-    /// - Parameter confirmation: What the beat confirms, once its versions are applied.
+    /// - Parameter confirmation: The confirmation to give once the beat's versions are applied.
     /// - Returns: Whether a notification of an earlier beat's change has not arrived.
     mutating func beat(_ versions: [Int: Int64], _ confirmation: Confirmation) -> Bool {
         let isLost = expected.contains { (heard[$0.key] ?? 0) < $0.value }
         if isLost {
-            // What is read from now on has the changes of all these versions.
+            // Reads from now on have the changes of all these versions.
             heard.merge(versions) { max($0, $1) }
             miss()
         }
@@ -106,7 +106,8 @@ struct HeardChanges {
         applied.merge(versions) { max($0, $1) }
     }
 
-    /// What the newest beat confirms all of whose changes are applied. Gives each confirmation at most once.
+    /// Returns the confirmation of the newest beat whose changes have all been applied. Gives each confirmation at most
+    /// once.
     mutating func takeConfirmation() -> Confirmation? {
         guard
             let index = beats.lastIndex(where: { beat in

@@ -56,7 +56,7 @@ public final class Membership: Fence {
     ///   - location: A PostgreSQL server and the schema `PREFIX_apps`, which need not exist. The members tell each
     ///     other of themselves in the schema `PREFIX_processes`.
     ///   - name: The name of this process for the others' messages.
-    ///   - facts: What the others are told of this process; the node number is filled in.
+    ///   - facts: The facts about this process for the others; the node number is filled in.
     ///   - node: The node number; nil for one that no process has, preferably the one that was free for longest.
     ///   - now: The machine's clock, in milliseconds since 1970. While it differs from PostgreSQL's by more than two
     ///     seconds, transactions fail and ``isCurrent`` is false.
@@ -188,13 +188,13 @@ public final class Membership: Fence {
     /// the last beat. Those with a long ``KnownProcess/silence`` were killed, or have lost the database.
     public var known: [KnownProcess] { core.known }
 
-    /// What the others are told of this process.
+    /// The facts about this process for the others.
     public var facts: ProcessFacts { core.facts }
 
-    /// Changes what the others are told of this process, with the next beat. The node number stays.
+    /// Changes the facts about this process for the others, with the next beat. The node number stays.
     public func tell(_ facts: ProcessFacts) { core.tell(facts) }
 
-    /// What readiness and metrics show.
+    /// The state for readiness and metrics.
     public var state: MembershipState { core.membershipState }
 }
 

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What a ``Membership`` and its thread share.
+/// The state that a ``Membership`` and its thread share.
 final class MembershipCore: Sendable {
     typealias Apply = @Sendable ([Announcement]?) async throws -> Void
     typealias Sharing = @Sendable (Result<Void, any Error>) -> Void

@@ -14,7 +14,7 @@ extension MembershipThread {
 
     /// Shows the others that the process lives, and learns what they have changed.
     ///
-    /// - Returns: What the processes tell of themselves that have lived in the last seconds, by node number.
+    /// - Returns: The facts, as text, of the processes that have lived in the last seconds, by node number.
     @discardableResult func beat(_ session: PostgreSQLSession) throws -> [Int: String] {
         let hints = core.takeHints()
         if !hints.isEmpty { try table.hint(hints, by: node, session) }

@@ -4,7 +4,7 @@ import Logging
 /// The work of a ``Membership``'s thread: joins the other processes, stays one of them, and joins them again when the
 /// connection has broken.
 final class MembershipThread {
-    /// What a process gets when it joins.
+    /// The place that a process gets when it joins.
     struct Place: Sendable {
         var node: Int
         var isFirst: Bool
@@ -226,7 +226,7 @@ final class MembershipThread {
     private func pause() throws {
         _ = core.waker.isWoken(within: Self.pause)
         core.waker.clear()
-        if core.isStopped { throw DatabaseError(.closed, "the process stopped before it had a place") }
+        if core.isStopped { throw DatabaseError(.closed, "the process stopped before it joined the store") }
     }
 
     // MARK: The connection

@@ -1,4 +1,4 @@
-/// What a process tells the other processes on the same database about itself.
+/// The facts about a process for the other processes on the same database.
 public struct ProcessFacts: Codable, Sendable, Equatable {
     /// Its node number. ``Membership`` sets it.
     public var node: Int
@@ -71,7 +71,7 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
 
 /// Another process on the same database, as of this process's last beat.
 public struct KnownProcess: Sendable, Equatable {
-    /// What it last told of itself.
+    /// The facts that it announced last.
     public var facts: ProcessFacts
     /// The time since its last sign of life, in milliseconds by PostgreSQL's clock.
     public var silence: Int64

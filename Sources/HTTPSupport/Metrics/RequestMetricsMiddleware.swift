@@ -28,6 +28,7 @@ public struct RequestMetricsMiddleware<Context: RequestContext>: RouterMiddlewar
     public init(_ factory: any MetricsFactory) { self.factory = factory }
 
     /// Passes the request on, and counts it with its response.
+    /// - Throws: the error of `next`.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

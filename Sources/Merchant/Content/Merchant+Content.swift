@@ -110,6 +110,7 @@ extension Merchant {
     }
 
     /// Returns the newest version of every content item, at most 10,000.
+    /// - Throws: ``DatabaseError``.
     public func contentList() async throws -> ContentList {
         try await database.read { connection in
             let rows = try connection.query(
@@ -124,6 +125,7 @@ extension Merchant {
     }
 
     /// Returns the digest and size of every stored file, each once.
+    /// - Throws: ``DatabaseError``.
     public func contentBlobs() async throws -> [(digest: String, size: Int64)] {
         try await database.read { connection in
             try connection.query("SELECT DISTINCT digest, size FROM content_versions ORDER BY digest")

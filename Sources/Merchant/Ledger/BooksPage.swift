@@ -52,7 +52,7 @@ struct BooksPage: Sendable {
     /// The checks of an account's entries, each with the text about the entries that it finds.
     private static let checks: [(check: Check, complaint: String)] = [
         (Ledger.breaks, "entries do not continue from the previous balance"),
-        (Ledger.ungrounded, "grants or refunds have no redeemed purchase"),
+        (Ledger.entriesWithoutRedemption, "grants or refunds have no redeemed purchase"),
         (Ledger.unordered, "adjustments or spends were not ordered by the backend"),
         (Ledger.undone, "orders of the backend have no ledger entry"),
         (Ledger.reversed, "entries have the wrong sign for their kind"),

@@ -221,7 +221,9 @@ extension Ledger {
     }
 
     /// Counts grants, refunds and refund reversals without a redemption whose credits are this user's.
-    static func ungrounded(_ user: UserID, _ currency: CurrencyID, _ connection: Connection) throws -> Int64 {
+    static func entriesWithoutRedemption(_ user: UserID, _ currency: CurrencyID, _ connection: Connection) throws
+        -> Int64
+    {
         try count(
             """
             SELECT count(*) FROM ledger_entries WHERE user_id = $1 AND currency = $2

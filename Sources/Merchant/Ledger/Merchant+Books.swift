@@ -16,6 +16,7 @@ extension Merchant {
     /// Each page of accounts is read in one snapshot, so that the check can run while the merchant works.
     ///
     /// - Parameter pageSize: the number of accounts that one query reads.
+    /// - Throws: ``DatabaseError``.
     public func checkBooks(pageSize: Int = 500) async throws -> BooksReport {
         var report = BooksReport(accounts: 0, entries: 0, outstanding: [], findings: [])
         var totals: [CurrencyID: Int64] = [:]

@@ -105,6 +105,7 @@ extension Merchant {
     /// Removes expired credits of all users, a limited number at a time.
     /// - Parameter limit: the largest number of expired lots to process.
     /// - Returns: the number of lots processed. When it equals `limit`, there may be more.
+    /// - Throws: ``DatabaseError``.
     public func expireCredits(limit: Int = 500) async throws -> Int {
         let times = self.times
         let writer = EventWriter(policy, id: makeID(), now: times.machine)

@@ -27,6 +27,7 @@ extension Merchant {
 
     /// Applies a notification, once for each notification identifier. Notifications may arrive in any order: the one
     /// that was signed last decides.
+    /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity exceeds the limit; ``DatabaseError``.
     @discardableResult
     public func apply(_ notification: VerifiedNotification) async throws -> NotificationOutcome {
         let times = self.times
@@ -82,6 +83,7 @@ extension Merchant {
     /// Removes notifications that were kept for 200 days.
     /// - Parameter limit: the largest number of notifications to remove.
     /// - Returns: the number of notifications removed. When it is `limit`, there may be more.
+    /// - Throws: ``DatabaseError``.
     public func pruneNotifications(limit: Int = 500) async throws -> Int {
         let end = now() - Self.notificationsKeptFor
         return try await database.write { try NotificationRecords.remove(before: end, limit: limit, $0) }

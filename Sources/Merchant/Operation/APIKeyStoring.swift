@@ -25,12 +25,15 @@ public struct APIKeyRecord: Sendable, Equatable {
 /// The storage of API keys.
 public protocol APIKeyStoring: Sendable {
     /// Returns the key with a digest, revoked or not; nil when there is none.
+    /// - Throws: ``DatabaseError``.
     func apiKey(digest: [UInt8]) async throws -> APIKeyRecord?
     /// Stores a new key.
-    /// - Throws: ``MerchantError`` `invalid_request` when an active key has the name.
+    /// - Throws: ``MerchantError`` `invalid_request` when an active key has the name; ``DatabaseError``.
     func insert(_ key: APIKeyRecord) async throws
     /// Revokes the active key of that name. Returns false when there is none.
+    /// - Throws: ``DatabaseError``.
     func revokeAPIKey(name: String, at milliseconds: Int64) async throws -> Bool
     /// Returns all keys, sorted by name.
+    /// - Throws: ``DatabaseError``.
     func apiKeys() async throws -> [APIKeyRecord]
 }

@@ -62,7 +62,7 @@ public struct MerchantPlace: Sendable {
         guard databaseURL != nil || !Self.isHalfRestored(folder) else {
             throw MerchantPlaceError(
                 .halfRestored,
-                "A restore into \(folder.path) ended before it was done, and there is no database yet. Run it again, or remove "
+                "The restore into \(folder.path) is incomplete, and there is no database yet. Run it again, or remove "
                     + "\(folder.appendingPathComponent(Self.restoreFolder).path) to begin with empty books.")
         }
         let location: DatabaseLocation =

@@ -21,6 +21,7 @@ extension Merchant {
     }
 
     /// Returns all products, on sale or not.
+    /// - Throws: ``DatabaseError``.
     public func allProducts() async throws -> ProductList {
         let catalog = try await reloadProducts(at: now())
         return ProductList(revision: catalog.revision, products: catalog.products(of: nil))
@@ -28,6 +29,7 @@ extension Merchant {
 
     /// Returns a product, on sale or not, and whether it came from its app's products file; nil for an unlisted
     /// product. The next import of the file overwrites a product that came from it.
+    /// - Throws: ``DatabaseError``.
     public func product(_ bundleID: BundleID, _ productID: ProductID) async throws -> (
         product: MerchantProduct, isFromFile: Bool
     )? {
@@ -83,6 +85,8 @@ extension Merchant {
     /// no longer in it is taken off sale; its purchases can still be redeemed. A product that was added by ``put(_:)``
     /// and is not in the file is not changed.
     /// - Returns: whether anything changed.
+    /// - Throws: ``MerchantError``: `invalid_request` when the file changes the kind of a product, `too_large` when the
+    ///   app has more products on sale than it may; ``DatabaseError``.
     @discardableResult
     public func importProducts(from file: ProductsFile) async throws -> Bool {
         try await change { connection in

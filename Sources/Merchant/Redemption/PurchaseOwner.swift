@@ -1,7 +1,7 @@
 import MerchantWire
 import StoreWire
 
-/// Who asks for a redemption.
+/// The party that asks for a redemption.
 enum Claimant: Sendable, Equatable {
     /// The signed-in user of the app that sent the evidence.
     case user(UserID)

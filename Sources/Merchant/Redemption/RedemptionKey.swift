@@ -61,8 +61,8 @@ struct RedemptionKey: Hashable, Sendable {
         scope(purchase) + "s/" + purchase.originalTransactionID
     }
 
-    /// What the key of a subscription contains: the environment, the app and the original transaction. Nil for a text
-    /// that is not such a key.
+    /// The parts of a subscription's key: the environment, the app and the original transaction. Nil for a text that is
+    /// not such a key.
     static func subscription(named key: String) -> (StoreEnvironment, BundleID, original: String)? {
         let parts = key.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 5, parts[3] == "s", !parts[4].isEmpty else { return nil }

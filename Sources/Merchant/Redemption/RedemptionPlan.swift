@@ -21,7 +21,7 @@ struct RedemptionPlan: Sendable {
     var expiresAt: Int64?
     /// The reason why the purchase grants nothing, unless it was redeemed before.
     var obstacle: MerchantErrorCode?
-    /// What the store says with the purchase about the subscription's renewal; nil for nothing.
+    /// The store's statement about the subscription's renewal, which came with the purchase; nil for none.
     var statement: RenewalStatement?
 
     /// Creates the plan of a purchase.
@@ -79,7 +79,7 @@ struct RedemptionPlan: Sendable {
         product.kind == .autoRenewableSubscription ? RedemptionKey.subscription(purchase) : key.text
     }
 
-    /// What the purchase proves about its subscription; empty for other kinds of products.
+    /// The facts that the purchase proves about its subscription; empty for other kinds of products.
     var facts: Subscription {
         // With the wrong kind, the key of the period is wrong too.
         product.kind == .autoRenewableSubscription && obstacle != .wrongKind

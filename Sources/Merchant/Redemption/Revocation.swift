@@ -50,7 +50,7 @@ struct Revocation {
         }
     }
 
-    /// What is known of the purchase's subscription; nil for other kinds.
+    /// The known facts about the purchase's subscription; nil for other kinds.
     private var facts: Subscription? {
         get throws {
             guard kind == .autoRenewableSubscription else { return nil }

@@ -4,8 +4,8 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// What the merchant tells the store of a purchase whose refund its customer asks for: Apple's `ConsumptionRequest`,
-/// version 2 of the endpoint. The members have Apple's names.
+/// The merchant's answer to the store about a purchase whose refund its customer asks for: Apple's
+/// `ConsumptionRequest`, version 2 of the endpoint. The members have Apple's names.
 struct ConsumptionAnswer: Encodable, Equatable {
     /// The store takes no other value.
     let customerConsented = true

@@ -72,7 +72,7 @@ extension Merchant {
 
     private func transaction(_ id: String, in app: BundleID) async throws -> (VerifiedPurchase, any StoreAPI) {
         guard let storeAPI, storeAPI.hasKeys else { throw MerchantError(.noStoreKey) }
-        var failure = StoreAPIError(.unknownTransaction, "no environment was asked")
+        var failure = StoreAPIError(.unknownTransaction, "the merchant accepts no environment")
         for environment in [StoreEnvironment.production, .sandbox] where policy.environments.contains(environment) {
             do {
                 let body = try await storeAPI.send(.transaction(id), for: app, in: environment)

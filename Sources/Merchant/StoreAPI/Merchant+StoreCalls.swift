@@ -85,6 +85,7 @@ extension Merchant {
 
     /// Removes requests that were settled 200 days ago.
     /// - Returns: the number of requests removed. When it is `limit`, there may be more.
+    /// - Throws: ``DatabaseError``.
     public func pruneStoreCalls(limit: Int = 500) async throws -> Int {
         let end = now() - Self.storeCallsKeptFor
         return try await database.write { try StoreCalls.remove(settledBefore: end, limit: limit, $0) }

@@ -70,6 +70,7 @@ extension Merchant {
 
     /// Makes all subscriptions due, so that the next rounds of the server ask about them.
     /// - Returns: the number of subscriptions.
+    /// - Throws: ``DatabaseError``.
     public func sweepAll() async throws -> Int {
         var count = 0
         var last = ""

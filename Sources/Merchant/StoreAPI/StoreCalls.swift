@@ -6,13 +6,13 @@ import StoreWire
 struct StoreCall: Sendable, Equatable {
     /// The kinds of requests.
     enum Kind: String, Sendable {
-        /// What was consumed of a purchase whose refund a customer asks for.
+        /// The consumption of a purchase whose refund a customer asks for.
         case consumption
         /// The account token of the user of a purchase.
         case accountToken
     }
 
-    /// What the request is about, so that it is queued once.
+    /// An identifier of the request's subject, so that it is queued once.
     var id: String
     var kind: Kind
     var userID: UserID

@@ -1,9 +1,9 @@
 import StoreWire
 
-/// What a store says about a subscription's renewal and grace period, in a notification or in the
+/// A store's statement about a subscription's renewal and grace period, in a notification or in the
 /// `pending_renewal_info` of `verifyReceipt`.
 struct RenewalStatement: Sendable, Equatable {
-    /// What the store says about the grace period that follows the current period.
+    /// The store's statement about the grace period that follows the current period.
     enum Grace: Sendable, Equatable {
         /// The subscriber keeps the access until then, although the renewal was not paid.
         case until(Int64)

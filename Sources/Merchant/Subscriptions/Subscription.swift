@@ -1,8 +1,8 @@
 import MerchantWire
 import StoreWire
 
-/// What the merchant knows of one subscription, by its original transaction: the periods and their refunds and grace
-/// periods, and whether the subscription renews.
+/// The merchant's facts about one subscription, which its original transaction identifies: the periods and their
+/// refunds and grace periods, and whether the subscription renews.
 ///
 /// This is a pure value. It knows no clock and no database. Receipts, signed transactions, answers of `verifyReceipt`
 /// and notifications are all facts, which are merged in any order and any number of times with the same result: dates
@@ -63,7 +63,7 @@ struct Subscription: Sendable, Equatable {
 // MARK: - Access
 
 extension Subscription {
-    /// What a period gives a subscriber who has it.
+    /// The access that a period gives its subscriber.
     struct Access: Sendable, Equatable {
         /// The product of the period.
         var productID: ProductID

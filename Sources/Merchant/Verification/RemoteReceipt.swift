@@ -7,7 +7,7 @@ import StoreWire
 struct RemoteReceipt {
     let environment: StoreEnvironment?
     let bundleID: String
-    /// What the store says about the renewal of the subscriptions, by their original transactions.
+    /// The store's statements about the renewal of the subscriptions, by their original transactions.
     let renewals: [String: RenewalStatement]
     private let fields: [Known]
 

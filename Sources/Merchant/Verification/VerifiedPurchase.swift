@@ -89,7 +89,7 @@ public struct VerifiedEvidence: Sendable, Equatable {
     public let bundleID: BundleID
     /// The purchases in the order of the evidence, each transaction once.
     public let purchases: [VerifiedPurchase]
-    /// What the store says about the renewal of the subscriptions, by their original transactions.
+    /// The store's statements about the renewal of the subscriptions, by their original transactions.
     let renewals: [String: RenewalStatement]
 
     init(

@@ -90,6 +90,7 @@ extension Merchant {
     public var outbox: any WebhookOutbox { DatabaseOutbox(database: database, onStep: onStep) }
 
     /// Returns events that could not be delivered and are no longer retried, oldest first.
+    /// - Throws: ``DatabaseError``.
     public func deadWebhooks(limit: Int = MerchantLimits.page) async throws -> DeadWebhookList {
         let limit = min(max(limit, 1), MerchantLimits.page)
         return try await database.read { connection in
@@ -125,6 +126,7 @@ extension Merchant {
     /// Queues all undelivered events again, beginning with the first attempt of each. Events that fail meanwhile are
     /// not queued a second time.
     /// - Returns: the number of events.
+    /// - Throws: ``DatabaseError``.
     public func replayDeadWebhooks() async throws -> Int {
         let now = self.now()
         var count = 0
@@ -260,6 +262,7 @@ extension Merchant {
     /// Removes delivered events that were kept for 7 days, and the oldest beyond 10,000, with their attempts.
     /// - Parameter limit: the largest number of events to remove for each of the two reasons.
     /// - Returns: the number of events removed. When it is at least `limit`, there may be more.
+    /// - Throws: ``DatabaseError``.
     public func pruneWebhooks(limit: Int = 500) async throws -> Int {
         let end = now() - Self.webhooksKeptFor
         return try await database.write { connection in

@@ -32,7 +32,7 @@ public enum WebhookOutcome: Sendable, Equatable {
     case dead(reason: String)
 }
 
-/// What one attempt to deliver an event met.
+/// The result of one attempt to deliver an event.
 public struct WebhookAnswer: Sendable, Equatable {
     /// The time at which the request was sent, in milliseconds since 1970.
     public var sentAt: Int64
@@ -60,11 +60,14 @@ public protocol WebhookOutbox: Sendable {
     ///   - retries: the largest number of events that were tried before.
     ///   - now: the time in milliseconds since 1970.
     ///   - leaseEnd: the time at which other processes may take events that were not settled.
+    /// - Throws: ``DatabaseError``.
     func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent]
     /// Records the result of a delivery attempt and counts the attempt. An event that another process has settled
     /// meanwhile is not changed.
-    /// - Parameter answer: what the attempt met, for the operator.
+    /// - Parameter answer: the result of the attempt, for the operator.
+    /// - Throws: ``DatabaseError``.
     func settle(_ eventID: String, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws
     /// Returns the time at which the next event is due (milliseconds since 1970); nil when no event waits.
+    /// - Throws: ``DatabaseError``.
     func nextDue() async throws -> Int64?
 }

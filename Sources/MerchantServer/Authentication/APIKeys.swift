@@ -89,6 +89,7 @@ public final class APIKeys: Sendable {
     }
 
     /// Revokes a key. Returns false when no valid key has the name.
+    /// - Throws: ``DatabaseError``.
     public func revoke(name: String, at now: Date) async throws -> Bool {
         let isRevoked = try await storage.revokeAPIKey(name: name, at: Int64(now.timeIntervalSince1970 * 1000))
         memory.withLock { $0 = Memory(epoch: $0.epoch + 1) }
@@ -96,6 +97,7 @@ public final class APIKeys: Sendable {
     }
 
     /// All keys, revoked ones included, without their secrets.
+    /// - Throws: ``DatabaseError``.
     public func all() async throws -> [APIKeyRecord] { try await storage.apiKeys() }
 
     /// Compares in a time that does not depend on the first difference.

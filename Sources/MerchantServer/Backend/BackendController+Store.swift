@@ -4,8 +4,8 @@ import Merchant
 import MerchantWire
 import StoreWire
 
-/// What the backend has the merchant do at the store: consent to answers about consumption, and questions about
-/// subscriptions.
+/// The backend's requests that the merchant carries out at the store: consent to answers about consumption, and
+/// questions about subscriptions.
 extension BackendController {
     func addStoreRoutes(to router: Router<MerchantRequestContext>) {
         add(.consumptionConsent(""), to: router) { [merchant] _, context in

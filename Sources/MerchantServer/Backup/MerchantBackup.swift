@@ -16,6 +16,7 @@ public struct MerchantBackup: Sendable {
     /// - Parameters:
     ///   - bucket: the bucket in which the merchant stores content; nil for the folder in its data directory.
     ///   - now: the machine's clock.
+    /// - Throws: ``BlobError``.
     public init(
         of place: MerchantPlace, bucket: S3Location?, now: @escaping @Sendable () -> Date, logger: Logger
     ) throws {

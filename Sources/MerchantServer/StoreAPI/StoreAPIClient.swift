@@ -58,10 +58,11 @@ public final class StoreAPIClient: StoreAPI {
         _ request: StoreAPIRequest, for app: BundleID, in environment: StoreEnvironment
     ) async throws -> [UInt8] {
         guard request.transactionID.utf8.allSatisfy({ ASCIICharacters.alphanumeric.contains($0) }) else {
-            throw StoreAPIError(.unknownTransaction, "the identifier of the transaction is not one of a store")
+            throw StoreAPIError(.unknownTransaction, "invalid transaction identifier")
         }
         guard let access = await access(app) else {
-            throw StoreAPIError(.noKey, "there is no store API key of \(app.rawValue)")
+            throw StoreAPIError(
+                .noKey, "no App Store Server API key for \(app.rawValue); add one with --store-keys")
         }
         let hasPlace = state.withLock { state in
             guard state.running < Self.places else { return false }

@@ -14,6 +14,7 @@ extension StoreAPIKey {
     ///   - nonce: a UUID that is used for this signature only.
     ///   - now: the time of signing, in seconds since 1970.
     /// - Returns: the JWS in compact form.
+    /// - Throws: an error when the key cannot sign.
     public func promotionalOffer(
         _ offerID: String, of productID: ProductID, transactionID: String? = nil, nonce: UUID = UUID(), at now: Int64
     ) throws -> String {

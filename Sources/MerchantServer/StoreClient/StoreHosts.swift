@@ -10,6 +10,7 @@ public struct StoreHosts: Sendable, Equatable {
     let sandbox: URL?
 
     /// Apple's hosts (developer.apple.com, "verifyReceipt").
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration`, which these addresses never cause.
     public static func apple() throws -> StoreHosts {
         StoreHosts(
             name: "apple", production: try endpoint("https://buy.itunes.apple.com"),

@@ -47,7 +47,7 @@ struct VaultOpening: Sendable {
         let before = ledger.contents.unlocks
         var mark: VaultMark?
         if case .mark(let newer) = ceiling { mark = newer }
-        ledger.leaveBehindEverything(for: device, mark)
+        ledger.rebind(to: device, mark)
         if case .success(let evidence)? = receipt { _ = try? ledger.recordAll(evidence) }
         let after = ledger.contents.unlocks
         let kept = before.filter { old in

@@ -4,8 +4,10 @@ import StoreKit
 /// Stores the encryption key of a vault: in a file, or in the desktop's secret service.
 public protocol VaultKeyStore: Sendable {
     /// Reads the key, 32 bytes; nil when there is none or it cannot be used.
+    /// - Throws: ``VaultError``.
     func key() throws(VaultError) -> [UInt8]?
     /// Stores a new key in place of the old one. On return the key is durable.
+    /// - Throws: ``VaultError``.
     func keep(_ key: [UInt8]) throws(VaultError)
 }
 

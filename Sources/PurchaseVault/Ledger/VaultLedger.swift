@@ -278,7 +278,7 @@ struct VaultLedger: Sendable, Equatable {
 
     /// Binds the ledger to this device. It removes all purchases of the other device. Transactions that were credited
     /// there, including those in the mark, are never credited here.
-    mutating func leaveBehindEverything(for device: UUID, _ mark: VaultMark?) {
+    mutating func rebind(to device: UUID, _ mark: VaultMark?) {
         var fresh = VaultContents(device: device)
         fresh.generation = contents.generation
         fresh.counted = contents.credits.map(\.transactionID) + contents.counted + contents.lost

@@ -121,6 +121,7 @@ public struct Accounts: Sendable {
     }
 
     /// Deletes a token.
+    /// - Throws: ``DatabaseError``.
     public func signOut(token: String) async throws {
         let digest = Self.digest(token)
         try await database.write { connection in
@@ -185,6 +186,7 @@ public struct Accounts: Sendable {
     }
 
     /// The account with an e-mail address; nil when there is none.
+    /// - Throws: ``DatabaseError``.
     public func account(email: String) async throws -> Account? {
         let email = email.lowercased()
         return try await database.read { connection in
@@ -193,6 +195,7 @@ public struct Accounts: Sendable {
     }
 
     /// The account with an identifier; nil when there is none.
+    /// - Throws: ``DatabaseError``.
     public func account(_ accountID: AccountID) async throws -> Account? {
         try await database.read { try Self.account(accountID, $0) }
     }

@@ -14,7 +14,7 @@ public enum PasswordSource: Hashable, Sendable {
 /// Runs the password hashing of the whole process, away from the threads that serve requests.
 ///
 /// A hash occupies a core for some 50 ms and takes 16 MiB. At most half as many hashes run at once as the machine has
-/// cores, and a bounded number of jobs wait (``FairLine``).
+/// cores, and a bounded number of jobs wait (``FairQueue``).
 final class PasswordWork: Sendable {
     /// The instance of this process.
     static let shared = PasswordWork(
@@ -31,7 +31,7 @@ final class PasswordWork: Sendable {
         var running = 0
         var begun = 0
         var last = 0
-        var line: FairLine<PasswordSource, Int>
+        var line: FairQueue<PasswordSource, Int>
         var jobs: [Int: @Sendable (Outcome) -> Void] = [:]
     }
 
@@ -44,7 +44,7 @@ final class PasswordWork: Sendable {
     ///   - waiting: the most jobs that wait.
     init(workers: Int, waiting: Int) {
         self.workers = max(workers, 1)
-        state = Mutex(State(line: FairLine(capacity: waiting)))
+        state = Mutex(State(line: FairQueue(capacity: waiting)))
     }
 
     /// The number of jobs that wait now.

@@ -8,7 +8,7 @@ public struct CatalogProblem: Error, Equatable, Sendable, CustomStringConvertibl
     public var column: Int?
     /// The path in the document, such as `products[2].displayPrice`; empty for the whole file.
     public var keyPath: String
-    /// What is wrong, and how to fix it.
+    /// The problem, and how to fix it.
     public var message: String
 
     /// Creates a problem.

@@ -165,7 +165,7 @@ struct CatalogReader {
             }
             for name in offer.eligibility ?? [] where OfferCustomer.Standing(rawValue: name.lowercased()) == nil {
                 let all = OfferCustomer.Standing.allCases.map(\.rawValue).joined(separator: ", ")
-                reader.problem("eligibility", "\(ObjectReader.shown(name)) is no kind of customer; use \(all)")
+                reader.problem("eligibility", "\(ObjectReader.shown(name)) is not a kind of customer; use \(all)")
             }
             return offer
         }

@@ -138,8 +138,8 @@ public final class Changes: Sendable {
     /// The counters now, without the changes that other processes told of.
     public var ownSnapshot: Snapshot { Snapshot(counts: counters.map { $0.value.load(ordering: .relaxed) }) }
 
-    /// The names of the topics that this process changed between two of its own snapshots, to tell others. What
-    /// each process has of its own is left out.
+    /// The names of the topics that this process changed between two of its own snapshots, to tell others. Leaves out
+    /// the topics that each process has of its own.
     public static func names(changedFrom earlier: Snapshot, to later: Snapshot) -> [String] {
         later.changed(since: earlier).filter { !$0.subject.isOfOneProcess }.map(\.name)
     }

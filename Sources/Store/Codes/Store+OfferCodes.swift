@@ -153,7 +153,7 @@ extension Store {
         }
     }
 
-    /// Deactivates a batch or a custom code. What was redeemed stays.
+    /// Deactivates a batch or a custom code. Earlier redemptions stay valid.
     /// - Throws: ``StoreError`` `unknown_code` when there is no such batch; ``DatabaseError``.
     public func deactivateOfferCodes(_ id: String) async throws {
         try await database.write { connection in

@@ -71,11 +71,11 @@ extension Store {
                 throw StoreError(
                     .paymentNotAllowed,
                     account.paymentsAllowed
-                        ? "This account asks before it buys, and a code for a subscription cannot wait for an answer."
+                        ? "This account needs approval for purchases, and a code for a subscription cannot wait for approval."
                         : "This account may not make payments.")
             }
             switch try await offer(request, app: app, account: account, isApproved: true, named: batch.named) {
-            case .wait: throw StoreError(.internalError, "The redemption of a code asked for approval.")
+            case .wait: throw StoreError(.internalError, "The redemption of a code was deferred.")
             case .refuse(let failure, _): throw Self.error(failure)
             case .choose(let choice):
                 if let held = try await redeem(found, choice, by: account) { return held }

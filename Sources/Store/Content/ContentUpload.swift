@@ -46,7 +46,7 @@ public struct UploadFinding: Sendable, Equatable, Codable {
     public var rule: String
     /// The path inside the package; nil when the problem concerns the whole package.
     public var path: String?
-    /// What is wrong, in one sentence.
+    /// The problem, in one sentence.
     public var message: String
     /// How to fix the problem.
     public var advice: String

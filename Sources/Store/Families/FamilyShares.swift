@@ -306,7 +306,7 @@ enum FamilyShares {
     }
 
     /// Gives the members of the family their transactions of a refund that was reversed back.
-    /// - Parameter date: when the refund was made. What was revoked at another time stays so.
+    /// - Parameter date: when the refund was made. Transactions revoked at another time stay revoked.
     static func reinstate(
         _ source: TransactionID, of original: TransactionID, revokedAt date: Int64, _ recorder: Recorder,
         _ connection: Connection
@@ -379,8 +379,8 @@ extension Transaction {
 }
 
 extension SubscriptionNews {
-    /// What members are told of the purchaser's news; nil for nothing. Prices, offers, requests for refunds, declined
-    /// refunds and extensions that failed concern the purchaser only.
+    /// The type and subtype of the news for the family's members; nil for none. Prices, offers, requests for refunds,
+    /// declined refunds and extensions that failed concern the purchaser only.
     fileprivate var forMembers: (Kind, Subtype?)? {
         switch type {
         case .priceIncrease, .consumptionRequest, .refundDeclined, .massExtension: nil

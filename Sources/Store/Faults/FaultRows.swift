@@ -82,7 +82,7 @@ enum FaultRows {
     /// The values of ``columns``.
     private static func arguments(_ fault: Faults.Fault) -> [any SQLConvertible] {
         [
-            fault.operation.rawValue, fault.status, fault.error?.name, fault.cutAfter, fault.lie?.rawValue,
+            fault.operation.rawValue, fault.status, fault.error?.name, fault.cutAfter, fault.wrongContent?.rawValue,
             fault.remaining,
         ]
     }
@@ -109,8 +109,8 @@ extension Faults.Fault {
         }
         cutAfter = try row.optionalInt64(3)
         if let name = try row.optionalString(4) {
-            guard let known = Faults.Lie(rawValue: name) else { throw Faults.unreadable }
-            lie = known
+            guard let known = Faults.WrongContent(rawValue: name) else { throw Faults.unreadable }
+            wrongContent = known
         }
     }
 }

@@ -51,18 +51,18 @@ public final class Faults: Sendable {
         public var takesErrors: Bool { [.products, .purchases, .receipts, .restores].contains(self) }
         /// Whether the answer can be cut after a number of bytes.
         public var canBeCut: Bool { self == .download }
-        /// Whether the answer can contain a ``Lie``.
-        public var canLie: Bool { self == .content }
+        /// Whether the answer can have ``WrongContent``.
+        public var takesWrongContent: Bool { self == .content }
     }
 
-    /// A false statement in an answer about content.
-    public enum Lie: String, Sendable, CaseIterable {
+    /// A wrong value in an answer about content.
+    public enum WrongContent: String, Sendable, CaseIterable {
         /// A wrong SHA-256.
         case digest
         /// A length that is one byte too large.
         case length
 
-        /// Changes the answer to make the false statement.
+        /// Puts the wrong value into the answer.
         public func falsify(_ grant: inout ContentGrant) {
             switch self {
             case .digest: grant.sha256 = String(grant.sha256.reversed())
@@ -77,15 +77,15 @@ public final class Faults: Sendable {
         public var operation: Operation
         /// The status to answer with: for ``Operation/verifyReceipt`` 21005, 21009 or 21100 to 21199, for
         /// ``Operation/download`` an HTTP status of 400 to 599, for ``Operation/serverAPI`` 429 or 500, and for the
-        /// others an HTTP status of 500 to 599. Ignored when ``error``, ``cutAfter`` or ``lie`` is set.
+        /// others an HTTP status of 500 to 599. Ignored when ``error``, ``cutAfter`` or ``wrongContent`` is set.
         public var status: Int
         /// The error that the device reports to the app, instead of a status. Only for ``Operation/products``,
         /// ``Operation/purchases``, ``Operation/receipts`` and ``Operation/restores``.
         public var error: OrderedError?
         /// The number of bytes after which the connection is closed. Only for ``Operation/download``.
         public var cutAfter: Int64?
-        /// The false statement to make. Only for ``Operation/content``.
-        public var lie: Lie?
+        /// The wrong value in the answer. Only for ``Operation/content``.
+        public var wrongContent: WrongContent?
         /// The number of requests still to fail.
         public var remaining: Int
 
@@ -110,10 +110,10 @@ public final class Faults: Sendable {
             cutAfter = bytes
         }
 
-        /// Creates a fault that makes answers about content false.
-        public init(lie: Lie, remaining: Int) {
+        /// Creates a fault that puts a wrong value into answers about content.
+        public init(wrongContent: WrongContent, remaining: Int) {
             self.init(operation: .content, status: 200, remaining: remaining)
-            self.lie = lie
+            self.wrongContent = wrongContent
         }
 
         /// Checks that the fault can be ordered.
@@ -126,9 +126,9 @@ public final class Faults: Sendable {
                     throw StoreError(
                         .invalidRequest, "Only a download can be cut. The number of bytes cannot be negative.")
                 }
-            } else if lie != nil {
-                guard operation.canLie else {
-                    throw StoreError(.invalidRequest, "A lie can be ordered only for content.")
+            } else if wrongContent != nil {
+                guard operation.takesWrongContent else {
+                    throw StoreError(.invalidRequest, "Only the operation content can return wrong values.")
                 }
             } else if error != nil {
                 guard operation.takesErrors else {

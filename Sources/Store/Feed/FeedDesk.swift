@@ -4,7 +4,7 @@ import Synchronization
 
 /// Builds feeds one at a time, and knows those that are complete.
 public final class FeedDesk: Sendable {
-    /// What a desk is doing.
+    /// The state of a desk.
     public struct State: Sendable {
         /// Whether a feed is being built.
         public var isBuilding = false
@@ -169,7 +169,7 @@ public final class FeedDesk: Sendable {
         }
     }
 
-    /// What to build, and the full feed that an incremental one goes with.
+    /// The order for a build, and the full feed that an incremental one goes with.
     private func order(_ mode: FeedMode?, _ day: FeedDay?) throws -> (FeedOrder, previous: FeedBuild?) {
         let mode = mode ?? due()?.mode ?? .full
         guard !base().isEmpty else {

@@ -76,7 +76,7 @@ struct FeedFolder {
         return build
     }
 
-    /// Removes everything but the builds. What cannot be removed now is removed later.
+    /// Removes everything but the builds. A later call removes files that cannot be removed now.
     private func removeOthers() {
         let kept = Set(builds.map(\.name))
         for name in (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? [] where !kept.contains(name) {

@@ -258,7 +258,7 @@ final class FeedItems {
         try prices(item, tables.videoPrice, nulls: 7)
     }
 
-    // MARK: What all have
+    // MARK: Rows of several kinds
 
     private func link(_ item: CatalogItem) -> String {
         FeedConstants.origin(ItemLink.link(to: item, base: base, country: nil))

@@ -8,7 +8,7 @@ public enum FeedLayout: String, Sendable, Codable, CaseIterable {
     case flat
 }
 
-/// What to build.
+/// An order for a build.
 public struct FeedOrder: Sendable {
     /// Whether to build everything, or what changed since the last full feed.
     public var mode: FeedMode

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads a range of the items once, and writes their rows. Several passes run at once, each with parts of its own.
 struct FeedPass {
-    /// What a pass has written.
+    /// The result of a pass.
     struct Result: Sendable {
         var parts: [String: FeedPart]
         var genres: [Int64: String]

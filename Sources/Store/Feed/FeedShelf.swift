@@ -15,7 +15,7 @@ public struct FeedShelf: Sendable {
         public var day: FeedDay
     }
 
-    /// What a path names.
+    /// The folder or file at a path.
     public enum Entry: Sendable {
         /// A folder with the names in it; those of folders end with a slash.
         case folder([String])

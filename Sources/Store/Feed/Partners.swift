@@ -68,6 +68,7 @@ public struct Partners: Sendable {
     }
 
     /// All partners by name.
+    /// - Throws: ``DatabaseError``.
     public func list() async throws -> [Partner] {
         try await database.read { connection in
             try connection.query("SELECT name, created_at FROM partners ORDER BY name", []).map {

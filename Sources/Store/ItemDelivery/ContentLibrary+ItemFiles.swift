@@ -8,7 +8,7 @@ public struct ItemFileProblem: Error, Sendable, Equatable {
     public var item: Int64
     /// The file's path.
     public var path: String
-    /// What is wrong, and what to do.
+    /// The problem, and how to fix it.
     public var reason: String
 
     /// The error for the customer, who may try again later.

@@ -2,8 +2,8 @@ import Database
 import Foundation
 import StoreWire
 
-/// A request for an item that was not bought at once: a row of `item_requests`. The account asks before it buys (Ask to
-/// Buy), or the purchase was refused.
+/// A request for an item that was not bought at once: a row of `item_requests`. The account needs approval for
+/// purchases (Ask to Buy), or the purchase was refused.
 struct ItemRequest: Sendable, Equatable {
     enum State: String, Sendable {
         /// Nobody has decided yet.

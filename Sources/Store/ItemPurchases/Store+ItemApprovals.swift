@@ -79,7 +79,7 @@ extension Store {
             return try await failItem(
                 key, WireError(code: .paymentNotAllowed, message: "This account may not make payments."))
         }
-        // What has a later identifier was bought meanwhile.
+        // A purchase with a later identifier was made meanwhile.
         let began = ids.next()
         let isOwned = try await ownedItem(waiting.item, by: account) != nil
         let price = isOwned ? Money(milliunits: 0, currency: waiting.price.currency) : waiting.price

@@ -37,7 +37,7 @@ extension Store {
             if known.idempotencyKey == request.idempotencyKey { try await refundPartsAgain(of: known) }
             return known
         }
-        // What has a later identifier was bought meanwhile.
+        // A purchase with a later identifier was made meanwhile.
         let began = ids.next()
         guard let item = catalog.value.storeItem(request.item) else {
             throw StoreError(.notFound, "There is no item with the number \(request.item).")
@@ -96,6 +96,7 @@ extension Store {
 
     /// The purchase by which an account owns an item; nil when it does not. A song belongs to the owner of its album,
     /// and an episode to the owner of its season.
+    /// - Throws: ``DatabaseError``.
     public func ownedItem(_ item: Int64, by account: Account) async throws -> ItemPurchase? {
         let collection = catalog.value.storeItem(item)?.place?.collection
         return try await database.read { try Self.owned(item, collection, by: account, $0) }
@@ -112,6 +113,7 @@ extension Store {
     /// - Parameters:
     ///   - after: the last purchase of the page before; nil for the first page.
     ///   - limit: the most purchases, 1 to 1,000.
+    /// - Throws: ``DatabaseError``.
     public func ownedItems(
         of account: Account, after: TransactionID? = nil, limit: Int = 1_000
     ) async throws -> [ItemPurchase] {
@@ -125,6 +127,7 @@ extension Store {
     ///   - first: the first moment that counts, in milliseconds since 1970.
     ///   - end: the first moment that no longer counts.
     ///   - limit: the most items.
+    /// - Throws: ``DatabaseError``.
     public func itemSales(
         in storefront: Storefront, from first: Int64, until end: Int64, limit: Int
     ) async throws -> [ItemSales] {
@@ -155,7 +158,7 @@ extension Store {
             } catch {
                 throw StoreError(
                     .unavailable,
-                    "The ledger has the refund, but the payment processor could not be told. Refund the purchase again to tell it."
+                    "The ledger has the refund, but the payment processor could not be reached. Refund the purchase again to notify it."
                 )
             }
         }

@@ -167,7 +167,7 @@ public enum ItemPlatform: String, Sendable, Hashable, CaseIterable {
     case mac
 }
 
-/// Who made an item: its developer, artist, author or director, or the show that an episode belongs to.
+/// The creator of an item: its developer, artist, author or director, or the show that an episode belongs to.
 public struct ItemCreator: Sendable, Hashable {
     /// The creator's number (`artistId`). One number has one name in a ``Catalog``.
     public var number: Int64

@@ -31,7 +31,10 @@ struct CatalogItemReader {
             guard let place = item.place else { continue }
             let wanted: ItemKind = item.kind == .song ? .album : .season
             if kinds[place.collection] != wanted {
-                reader.problem("collection", "\(place.collection) is no \(wanted.rawValue) of this file")
+                reader.problem(
+                    "collection",
+                    "\(place.collection) is not the number of \(wanted == .album ? "an album" : "a season") in this file"
+                )
             }
         }
         return items.map(\.item)
@@ -86,7 +89,7 @@ struct CatalogItemReader {
             languages: languages, relatedItems: related, copyright: copyright, place: place, duration: duration)
     }
 
-    /// What one kind needs and another cannot have.
+    /// Checks the members that one kind needs and another cannot have.
     private func check(
         _ reader: ObjectReader, _ kind: ItemKind, _ platforms: [ItemPlatform], _ versions: [ItemVersion],
         _ prices: CatalogPrices?, _ file: ItemFile?

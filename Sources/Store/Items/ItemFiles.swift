@@ -4,7 +4,7 @@ import Foundation
 struct ItemFiles {
     /// A file that cannot be used.
     struct Unusable: Error, Equatable {
-        /// What is wrong, and what to do.
+        /// The problem, and how to fix it.
         var message: String
     }
 
@@ -52,7 +52,7 @@ struct ItemFiles {
         let (url, length, _) = try place(name)
         guard let type = Self.mediaTypes[url.pathExtension.lowercased()] else {
             let known = Self.mediaTypes.keys.sorted().joined(separator: ", ")
-            throw Unusable(message: "has no extension that the store knows; it knows \(known)")
+            throw Unusable(message: "has an unknown extension; the store supports \(known)")
         }
         guard length > 0 else { throw Unusable(message: "is empty") }
         return ItemFile(path: url.path, mediaType: type, length: length)
@@ -60,7 +60,7 @@ struct ItemFiles {
 
     /// The file's place, length in bytes and modification time in milliseconds since 1970.
     private func place(_ name: String) throws(Unusable) -> (URL, Int64, Int64) {
-        guard let folder else { throw Unusable(message: "cannot be found, because the catalog is no file") }
+        guard let folder else { throw Unusable(message: "cannot be found, because the catalog is not a file") }
         guard !name.isEmpty, !name.hasPrefix("/"), !name.contains("\0") else {
             throw Unusable(message: "is not a path relative to the catalog's folder, such as pictures/icon.png")
         }

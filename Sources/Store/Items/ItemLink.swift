@@ -7,7 +7,7 @@ import Foundation
 /// Only the number and the country count. A link's slug may be missing, outdated or wrong.
 /// `Documentation/StoreItems.md`, section 8, lists the forms and their sources.
 public struct ItemLink: Sendable, Hashable {
-    /// What a link leads to.
+    /// The target of a link.
     public enum Target: Sendable, Hashable {
         /// An item.
         case item
@@ -17,7 +17,7 @@ public struct ItemLink: Sendable, Hashable {
 
     /// The number of the item or creator.
     public var number: Int64
-    /// What the link leads to.
+    /// The link's target.
     public var target: Target
     /// The country in the link, as ISO 3166-1 alpha-2 in upper case; nil for a link without one.
     public var country: String?

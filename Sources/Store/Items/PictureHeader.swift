@@ -7,7 +7,7 @@ import Foundation
 public struct PictureHeader: Equatable, Sendable {
     /// The file is no picture that the store shows.
     public struct Unreadable: Error, Equatable {
-        /// What is wrong, and what to do.
+        /// The problem, and how to fix it.
         public var message: String
     }
 
@@ -31,7 +31,7 @@ public struct PictureHeader: Equatable, Sendable {
     public init(_ bytes: [UInt8]) throws(Unreadable) {
         let png = Self.png(bytes)
         guard let size = png ?? Self.jpeg(bytes) else {
-            throw Unreadable(message: "is no PNG or JPEG picture; convert it to one")
+            throw Unreadable(message: "is not a PNG or JPEG picture; convert it to one")
         }
         guard (1...Self.largestSide).contains(size.width), (1...Self.largestSide).contains(size.height) else {
             throw Unreadable(

@@ -57,7 +57,8 @@ enum ManagedDocument {
 
     private static func checkFixed(_ key: String, _ value: String, _ members: [String: JSONValue]) throws {
         guard let given = members[key], given != .null, given != .string(value) else { return }
-        throw StoreError(.invalidRequest, "\(key) is \(value) for good; leave it out, or create another product.")
+        throw StoreError(
+            .invalidRequest, "\(key) is \(value) and cannot be changed; leave it out, or create another product.")
     }
 
     /// A product's row as an app with this product alone.

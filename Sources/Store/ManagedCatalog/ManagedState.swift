@@ -117,7 +117,7 @@ struct ManagedLife: Sendable, Equatable {
     private(set) var wasLive: Bool
     /// Whether the developer removed the product from sale.
     private(set) var isRemoved: Bool
-    /// What the newest version lacks; nil when it is complete.
+    /// The part that the newest version lacks; nil when it is complete.
     var gap: ManagedGap?
 
     init(stage: ManagedStage, wasLive: Bool, isRemoved: Bool, gap: ManagedGap?) {

@@ -4,7 +4,7 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-/// What a notification says, before its payload is signed, or the body of version 1 is written.
+/// The content of a notification, before its payload is signed, or the body of version 1 is written.
 struct NotificationContent: Sendable {
     /// Apple's `notificationUUID`, in lower case.
     var notificationID = UUID().text.lowercased()
@@ -80,7 +80,7 @@ struct NotificationContent: Sendable {
 }
 
 extension NotificationContent {
-    /// What news of a subscription say.
+    /// Creates the content for news of a subscription.
     /// - Parameters:
     ///   - snapshot: the state of the subscription when the news was written.
     ///   - transaction: the transaction of the news; nil for the last period.
@@ -103,7 +103,7 @@ extension NotificationContent {
             renewalInfo: String(decoding: renewal, as: UTF8.self), bundleVersion: customer.bundleVersion)
     }
 
-    /// What a notification about a transaction without renewals says.
+    /// Creates the content for a transaction without renewals.
     /// - Parameter customer: the customer in the app.
     init(
         _ type: String, _ transaction: Transaction, at date: Int64, _ customer: AppCustomer,

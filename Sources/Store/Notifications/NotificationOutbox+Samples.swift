@@ -21,8 +21,8 @@ private struct SampleSubscription: Sendable {
 extension NotificationOutbox {
     private static let day: Int64 = 86_400_000
 
-    /// What a sample says. It names no account and no transaction of the store in the outbox, so that no customer's
-    /// history has it.
+    /// The content of a sample. It names no account and no transaction of the store in the outbox, so that no
+    /// customer's history has it.
     /// - Throws: ``StoreError`` `unknown_app`; ``DatabaseError``; ``ReceiptAuthorityError`` when an app transaction
     ///   cannot be signed.
     func content(of sample: NotificationSample, for bundleID: BundleID) async throws -> NotificationContent {
@@ -170,7 +170,7 @@ extension NotificationOutbox {
         return json.bytes
     }
 
-    /// What the transaction of a subscription with seats has.
+    /// The members that only the transaction of a subscription with seats has.
     private static func seats(areRefunded: Bool) -> [UInt8] {
         var json = JSONBytes(capacity: 128)
         json.beginObject()
@@ -184,7 +184,7 @@ extension NotificationOutbox {
         return json.bytes
     }
 
-    /// What the renewal information of a subscription with seats has.
+    /// The members that only the renewal information of a subscription with seats has.
     private static func renewingSeats(_ quantity: Int64) -> [UInt8] {
         var json = JSONBytes(capacity: 64)
         json.beginObject()
@@ -216,7 +216,7 @@ extension NotificationOutbox {
         of bundleID: BundleID, at date: Int64, _ subscription: SampleSubscription
     ) async throws -> String {
         guard let app = store.apps[bundleID] else {
-            throw StoreError(.unknownApp, "The store does not know the app any longer.")
+            throw StoreError(.unknownApp, "The store no longer has this app.")
         }
         var firstDate = date
         if let id = subscription.accountID, let account = try await store.accounts.account(id) {

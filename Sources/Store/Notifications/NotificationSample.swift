@@ -2,7 +2,7 @@ import StoreWire
 
 /// A type of notification that nothing in this store causes. It is sent only on request, as a sample.
 struct NotificationSample: Sendable, Equatable {
-    /// What the payload has beside the members that all have.
+    /// The members that only samples of some types have.
     enum Form: Sendable, Equatable {
         /// `externalPurchaseToken`.
         /// - Parameter hasType: whether the token has a type and an end.
@@ -21,7 +21,7 @@ struct NotificationSample: Sendable, Equatable {
     let type: String
     /// Apple's `subtype`; nil for none.
     let subtype: String?
-    /// What the payload has.
+    /// The members of the payload that only this sample has.
     let form: Form
 
     /// All samples.

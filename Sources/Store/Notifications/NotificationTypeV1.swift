@@ -28,8 +28,8 @@ enum NotificationTypeV1: String, Sendable, CaseIterable {
     case revoked = "REVOKE"
 }
 
-/// What decides how version 1 reports an event: the words of version 2, and what else Apple's tables of
-/// `notification_type` distinguish.
+/// The properties that decide how version 1 reports an event: the words of version 2, and the other distinctions of
+/// Apple's tables of `notification_type`.
 struct NotificationEvent: Sendable {
     /// The `notificationType` of version 2.
     let type: String

@@ -9,7 +9,7 @@ enum Notifications {
         let lane: Int64
         /// How often the operator ordered it to be sent again.
         let resends: Int64
-        /// What the payload says; nil when it is made already.
+        /// The content of the payload; nil when the payload is made already.
         let content: NotificationContent?
     }
 
@@ -113,7 +113,7 @@ enum Notifications {
         }
     }
 
-    /// Keeps the payload of a notification, unless it has one. What it says is not needed any longer.
+    /// Stores the signed payload unless one is stored, and deletes the content from which it was made.
     static func keep(_ payload: String, of number: Int64, _ connection: Connection) throws {
         try connection.execute(
             """

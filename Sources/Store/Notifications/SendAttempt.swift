@@ -6,13 +6,13 @@ public enum SendAttemptResult: String, Sendable, CaseIterable {
     case success = "SUCCESS"
     /// The answer was not complete in time.
     case timedOut = "TIMED_OUT"
-    /// No TLS session came about, or the certificate is not trusted.
+    /// No TLS session was established, or the certificate is not trusted.
     case tlsIssue = "TLS_ISSUE"
-    /// More than five redirects, or a redirect to an address that was asked before.
+    /// More than five redirects, or a redirect to an earlier address.
     case circularRedirect = "CIRCULAR_REDIRECT"
     /// The connection ended before the head of an answer was complete.
     case noResponse = "NO_RESPONSE"
-    /// No connection came about.
+    /// No connection was established.
     case socketIssue = "SOCKET_ISSUE"
     /// The answer has a charset that the store does not know.
     case unsupportedCharset = "UNSUPPORTED_CHARSET"

@@ -2,7 +2,7 @@ import StoreWire
 
 /// A notification to an app's server: a row of the outbox.
 public struct ServerNotification: Sendable, Equatable {
-    /// What becomes of a notification.
+    /// The state of a notification's delivery.
     public enum State: String, Sendable, CaseIterable {
         /// It is still to be sent, for the first time or again.
         case waiting
@@ -28,7 +28,7 @@ public struct ServerNotification: Sendable, Equatable {
     public let originalTransactionID: TransactionID?
     /// The transaction that it concerns.
     public let transactionID: TransactionID?
-    /// What becomes of it.
+    /// The state of its delivery.
     public let state: State
     /// When it is sent again, by the store's clock; nil when it is sent as soon as possible, or not any more.
     public let nextAttemptDate: Int64?

@@ -5,7 +5,7 @@ import StoreWire
 /// The claims of the processes that share a store: the rows of `claims`. One process at a time has a claim, until it
 /// releases the claim or the time is over.
 ///
-/// A claim saves double work and double sending. What is done under it must be right without it, because a process that
+/// A claim saves double work and double sending. Work under a claim must be correct without it, because a process that
 /// stood still may go on after its time, and the machines' clocks differ by up to two seconds.
 public struct Claims: Sendable {
     /// How often ``wait(for:seconds:upTo:)`` asks.
@@ -69,7 +69,9 @@ public struct Claims: Sendable {
         let end = ContinuousClock.now + patience
         while try await !take(name, seconds: seconds) {
             guard isCurrent else {
-                throw StoreError(.unavailable, "This process does not hear the other processes of the store.")
+                throw StoreError(
+                    .unavailable,
+                    "This process lost its connection to PostgreSQL and may miss changes. Try again later.")
             }
             guard .now < end else {
                 throw StoreError(.unavailable, "Another process of the store is still at work. Try again later.")

@@ -91,7 +91,7 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     /// Does nothing: this processor keeps no authorizations.
     public func void(_ idempotencyKey: UUID) async {}
 
-    /// Does nothing: this processor moves no money.
+    /// Does nothing and throws nothing: this processor moves no money.
     public func refund(_ refund: PaymentRefund) async throws {}
 
     /// All rules in the order of their names.

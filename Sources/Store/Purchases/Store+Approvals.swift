@@ -21,7 +21,7 @@ extension Store {
         public var isInterrupted: Bool
     }
 
-    /// What a purchase waits for. Until then its answer to the device is `deferred` or `failed`.
+    /// The event that a purchase waits for. Until then its answer to the device is `deferred` or `failed`.
     enum Waiting: Sendable {
         case forApproval
         case forSettlement
@@ -127,7 +127,7 @@ extension Store {
             kept: subscription?.catalogOffer(at: purchase.amount))
         {
         case .wait:
-            throw StoreError(.internalError, "An approved purchase asked for approval.")
+            throw StoreError(.internalError, "The approved purchase was deferred again.")
         case .refuse(let failure, _):
             return try await settle(idempotencyKey, failure: failure, waiting)
         case .choose(var choice):

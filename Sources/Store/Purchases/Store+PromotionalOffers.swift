@@ -50,7 +50,7 @@ extension Store {
         return .success(chosen)
     }
 
-    /// What is wrong with the signature of an offer; nil when it is good.
+    /// The problem with the signature of an offer; nil when it is valid.
     private func signatureProblem(of signed: SignedOffer, _ request: PurchaseRequest, app: CatalogApp) -> String? {
         guard isCurrent(signed.timestamp) else { return Self.expired }
         let message = signed.message(
@@ -63,7 +63,7 @@ extension Store {
         return nil
     }
 
-    /// What is wrong with the JWS of an offer; nil when it is good.
+    /// The problem with the JWS of an offer; nil when it is valid.
     private func signatureProblem(
         of signed: OfferJWS, _ request: PurchaseRequest, app: CatalogApp, account: Account
     ) async throws -> String? {

@@ -78,7 +78,7 @@ extension Store {
         var namedOffer: NamedOffer?
         /// How the offer of the first period is paid; nil without an offer.
         var offerTerms: OfferTerms?
-        /// What the first period leaves of its offer; nil for nothing.
+        /// The further periods of the offer after the first one; nil for none.
         var remainingOffer: Subscription.RemainingOffer?
         /// Whether the subscription ends with the first period, because its offer does not renew.
         var endsWithOffer = false

@@ -24,7 +24,7 @@ public enum RefundReason: String, Sendable, CaseIterable {
 
 /// A customer's request for the refund of a transaction. Dates are milliseconds since 1970 by the store's clock.
 public struct RefundRequest: Sendable, Equatable {
-    /// What became of a request. The raw values are those of the database.
+    /// The state of a request. The raw values are those of the database.
     public enum State: String, Sendable, CaseIterable {
         /// The request is not decided.
         case waiting
@@ -50,9 +50,9 @@ public struct RefundRequest: Sendable, Equatable {
     public let requestedAt: Int64
     /// Until when the app's server can say how the purchase was used. Then the store decides by its rule.
     public let deadline: Int64
-    /// What became of the request.
+    /// The state of the request.
     public let state: State
-    /// What the app's server said last; nil for nothing.
+    /// The last answer of the app's server; nil for none.
     public let consumption: ConsumptionAnswer?
     /// When the request was decided; nil while it waits.
     public let decidedAt: Int64?

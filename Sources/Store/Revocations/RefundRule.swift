@@ -1,8 +1,8 @@
 import Database
 import StoreWire
 
-/// What the store does with a request for a refund when its deadline is over. The raw values are those of the database
-/// and of the control port.
+/// The store's rule for a refund request whose deadline is over. The raw values are those of the database and of the
+/// control port.
 public enum RefundRule: String, Sendable, CaseIterable {
     /// The request waits for the operator.
     case ask

@@ -168,7 +168,8 @@ extension Store {
     /// The most refunds that the payment processor is told of at once.
     private static let mostTold = 100
 
-    /// Tells the payment processor of refunds that it does not know. What cannot be told now is told later.
+    /// Tells the payment processor of refunds that it does not know. A later call tells the refunds that cannot be told
+    /// now.
     public func tellRefunds() async {
         while true {
             do {

@@ -208,7 +208,7 @@ extension Store {
                     try await carryOut(.decline, on: request, at: date)
                 }
             } catch let error as StoreError where error.code != .unavailable {
-                // What cannot be carried out must not keep everything else from being done.
+                // A decision that cannot be carried out must not hold up the others.
                 try await database.write { try RefundRequests.abandon(request.requestID, at: date, $0) }
             }
         }

@@ -19,7 +19,7 @@ public struct RefundedPurchase: Sendable, Equatable {
 
 /// How much of a payment a refund gives back.
 public enum RefundShare: String, Sendable, CaseIterable {
-    /// What was paid, less what was refunded before.
+    /// The price paid, less earlier refunds.
     case whole
     /// The part of a subscription period that is not over. With a customer's request, also the part of another product
     /// that was not used.
@@ -116,7 +116,7 @@ extension Store {
         } catch {
             throw StoreError(
                 .unavailable,
-                "The ledger has the refund, but the payment processor could not be told. Refund the transaction again to tell it."
+                "The ledger has the refund, but the payment processor could not be reached. Refund the transaction again to notify it."
             )
         }
         try await markTold(payments)

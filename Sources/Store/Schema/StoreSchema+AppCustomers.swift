@@ -1,8 +1,8 @@
 import Database
 
 extension StoreSchema {
-    /// What the store remembers of a customer in an app: the transaction that the identifier of the app transaction is
-    /// made of, once the ledger has lost it, and the version of the app. A notification has that version, too.
+    /// The facts about a customer in an app: the transaction from which the identifier of the app transaction is made,
+    /// once the ledger has lost it, and the version of the app. A notification has that version, too.
     ///
     /// `resends` counts how often the operator ordered a notification to be sent again. `tried` says whether the store
     /// tried to send it and it is of version 2. The history finds notifications in the indexes alone, without reading

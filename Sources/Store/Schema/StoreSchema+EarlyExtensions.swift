@@ -1,8 +1,8 @@
 import Database
 
 extension StoreSchema {
-    /// What is done for one customer before its turn: extensions of requests for all subscriptions of a product, and
-    /// decisions on requests for refunds.
+    /// Work that is done for one customer before its turn: extensions of requests for all subscriptions of a product,
+    /// and decisions on requests for refunds.
     static let earlyExtensions = Migration(
         25, "extensions before their turn",
         [

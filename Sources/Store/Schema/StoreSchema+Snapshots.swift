@@ -1,7 +1,7 @@
 import Database
 
 extension StoreSchema {
-    /// What the news of subscriptions say: how each period was paid, and the state when the news was written.
+    /// The contents of subscription news: how each period was paid, and the state when the news was written.
     ///
     /// News of older versions have no snapshot, and their subscriptions no start after a gap. Of their periods, those
     /// count as renewals that begin where an earlier one ends; of an offer, only a free trial is known.

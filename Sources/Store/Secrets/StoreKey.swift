@@ -42,7 +42,8 @@ public struct StoreKey: Sendable, Equatable, CustomStringConvertible, CustomRefl
         guard let size = (attributes?[.size] as? NSNumber)?.intValue, size <= largestFile,
             let data = FileManager.default.contents(atPath: file.path), data.count <= largestFile
         else {
-            throw StoreSecretsError(.keyUnusable, "The store key \(file.path) cannot be read, or is no key.")
+            throw StoreSecretsError(
+                .keyUnusable, "The store key \(file.path) cannot be read, or does not contain a key.")
         }
         return try StoreKey(base64: String(decoding: data, as: UTF8.self))
     }

@@ -58,6 +58,7 @@ public final class StoreSecrets: Sendable {
 
     /// Seals a text that another table keeps; the text itself in a store without a key.
     /// - Parameter name: the text's place. It must open the text under the same name.
+    /// - Throws: an error when AES-GCM cannot seal the text.
     public func seal(_ text: String, _ name: String) throws -> String {
         guard let keyed else { return text }
         return try keyed.box.seal(text, as: name)

@@ -11,7 +11,7 @@ public enum RateClass: String, Sendable, CaseIterable {
     case history
     /// The states of a customer's subscriptions.
     case statuses
-    /// What an app's server says of a purchase, both versions.
+    /// The app server's answers about consumption, both versions.
     case consumption
     /// The history of notifications.
     case notificationHistory
@@ -88,7 +88,7 @@ public final class APIRateLimits: Sendable {
         var resets = 0
     }
 
-    /// What this process knows of a request.
+    /// The decision on a request, as far as this process knows it.
     private enum Answer {
         case admitted
         /// The end of the hour, in milliseconds since 1970.

@@ -1,7 +1,7 @@
 import CornerstoreEncoding
 import Foundation
 
-/// What an app's server says of a purchase whose refund a customer asks for: Apple's `ConsumptionRequest`.
+/// An app server's answer about a purchase whose refund a customer asks for: Apple's `ConsumptionRequest`.
 public struct ConsumptionAnswer: Sendable, Equatable {
     /// The version of Apple's endpoint, 1 or 2.
     public let version: Int
@@ -9,7 +9,7 @@ public struct ConsumptionAnswer: Sendable, Equatable {
     public let json: String
 }
 
-/// What an app's server wants to become of a request for a refund. The raw values are Apple's of version 2.
+/// The refund decision that the app's server prefers. The raw values are Apple's of version 2.
 enum RefundPreference: String, Sendable, CaseIterable {
     case decline = "DECLINE"
     case grantFull = "GRANT_FULL"
@@ -103,7 +103,7 @@ extension ConsumptionAnswer {
 
     // MARK: Reading
 
-    /// What the app's server prefers; nil when it does not say, or has no preference.
+    /// The decision that the app's server prefers; nil when it does not say, or has no preference.
     var preference: RefundPreference? {
         guard let members = try? FlatJSONObject(Array(json.utf8)) else { return nil }
         guard version == 1 else { return try? members.choice("refundPreference", of: RefundPreference.self) }

@@ -24,7 +24,7 @@ extension ExtensionIdentifier {
     }
 }
 
-/// What a request for extensions asks for.
+/// The terms of a request for extensions.
 struct ExtensionTerms: Sendable, Equatable {
     /// The days by which periods are extended, 1 to 90.
     let days: Int
@@ -63,7 +63,7 @@ struct RequestedExtension: Sendable, Equatable {
 /// The table `extension_requests`: the requests that extended one subscription. A request that was refused has no row,
 /// and can be sent again.
 enum ExtensionRequests {
-    /// What a request has done to a subscription; nil when it has done nothing.
+    /// The effect of a request on a subscription; nil when it had none.
     static func find(
         _ identifier: ExtensionIdentifier, of original: TransactionID, _ connection: Connection
     ) throws -> RequestedExtension? {

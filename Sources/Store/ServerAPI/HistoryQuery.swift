@@ -1,6 +1,6 @@
 import StoreWire
 
-/// What a request of a customer's transaction history asks for.
+/// The query in a request for a customer's transaction history.
 struct HistoryQuery: Sendable, Equatable {
     /// Transactions with a purchase date from this one on; nil for no limit.
     var start: Int64?

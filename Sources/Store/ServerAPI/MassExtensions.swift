@@ -8,7 +8,7 @@ struct MassExtensionRequest: Sendable, Equatable {
     let bundleID: BundleID
     /// The subscription product.
     let productID: ProductID
-    /// What the request asks for.
+    /// The terms of the request.
     let terms: ExtensionTerms
     /// The storefronts of the periods that are extended, ISO 3166-1 alpha-3; nil for all.
     let storefronts: [String]?

@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import StoreWire
 
-/// What a request of the notification history asks for: Apple's `NotificationHistoryRequest`.
+/// The query in a request for the notification history: Apple's `NotificationHistoryRequest`.
 struct NotificationQuery: Sendable, Equatable {
     let bundleID: BundleID
     /// The first date, in milliseconds since 1970.

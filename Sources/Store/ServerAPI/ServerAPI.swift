@@ -340,7 +340,7 @@ struct KnownTransaction: Sendable {
 /// A customer in an app, of whom a request asks.
 struct APICustomer: Sendable {
     let accountID: AccountID
-    /// What the store knows of the customer in the app.
+    /// The store's facts about the customer in the app.
     var inApp: AppCustomer
     /// The identifier of the app transaction; nil for a customer who never bought anything in the app.
     var appTransactionID: AppTransactionID? { inApp.appTransactionID }

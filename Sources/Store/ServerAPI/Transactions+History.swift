@@ -20,8 +20,8 @@ extension Transactions {
     ///
     /// The number of a transaction is its identifier, until a refund, a reversal, a change of plan, of its end or of
     /// its user name changes it, and then the number of the change. A changed transaction moves to the end, and a
-    /// caller who reads page after page can see it twice. What is committed later has a higher number than everything
-    /// that was seen before (``HistoryEnds``), so a caller who keeps a place misses nothing.
+    /// caller who reads page after page can see it twice. A later commit has a higher number than everything that was
+    /// seen before (``HistoryEnds``), so a caller who keeps a place misses nothing.
     /// - Parameters:
     ///   - place: the end of the page before; nil for the first page.
     ///   - limit: the most transactions.

@@ -1,7 +1,7 @@
 import Database
 import StoreWire
 
-/// What a subscriber wants the next renewal to buy: another plan of the group, the current one again, or an offer.
+/// A subscriber's choice for the next renewal: another plan of the group, the current one again, or an offer.
 struct PlanChoice: Sendable {
     /// The subscription when the customer chose.
     var known: Subscription

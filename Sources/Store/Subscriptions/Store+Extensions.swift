@@ -156,9 +156,9 @@ extension Store {
 
     /// Carries out a part of the first open request to extend all subscriptions of a product.
     ///
-    /// Everything happens as of the date of the request, also when the clock has moved on: first what was due until
-    /// then for all subscriptions, then the extensions. What became due for a subscription later follows its extension,
-    /// because the extension is made early when that comes first (``extendEarly(_:)``).
+    /// Everything happens as of the date of the request, also when the clock has moved on: first the events due until
+    /// then for all subscriptions, then the extensions. An event that became due for a subscription later follows its
+    /// extension, because the extension is made early when that comes first (``extendEarly(_:)``).
     /// - Parameters:
     ///   - now: the last date of a request; later ones stay to be done.
     ///   - limit: the most subscriptions.

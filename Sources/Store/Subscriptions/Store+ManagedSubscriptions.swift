@@ -2,7 +2,7 @@ import Database
 import Foundation
 import StoreWire
 
-/// What customers do on Apple's page of subscriptions: see the next charge, turn renewal off, and change plans.
+/// The customer's actions on Apple's page of subscriptions: see the next charge, turn renewal off, and change plans.
 extension Store {
     /// The most subscriptions of one page, and the most plans of one subscription.
     static let (mostManaged, mostPlans) = (100, 100)

@@ -14,11 +14,11 @@ extension Store {
     /// Does everything that is due for all subscriptions, in the order of the due dates, carries out extensions of all
     /// subscriptions of a product, and decides requests for refunds whose deadlines are over.
     ///
-    /// The kinds of work take turns, so that an extension of many subscriptions does not keep renewals waiting. What
-    /// happens to one subscription happens in the order of its dates. While another process does the work, this waits.
+    /// The kinds of work take turns, so that an extension of many subscriptions does not keep renewals waiting. The
+    /// events of one subscription happen in the order of their dates. While another process does the work, this waits.
     /// - Throws: ``StoreError`` `unavailable` when the payment processor cannot be reached, when another process does
-    ///   the work for more than a minute, or when this one does not hear the others; ``DatabaseError``. What was
-    ///   settled until then stays, and calling this again continues.
+    ///   the work for more than a minute, or when this one does not hear the others; ``DatabaseError``. The work done
+    ///   until then stays, and another call continues it.
     public func settleSubscriptions() async throws { try await settleSubscriptions(waits: true) }
 
     /// Does what ``settleSubscriptions()`` does, unless another process is doing it.
@@ -37,7 +37,7 @@ extension Store {
             }
         }
         try await schedule.line.run {
-            // What another process has sold is only in the database.
+            // Sales of another process are only in the database.
             try await updateSchedule()
             guard schedule.mayBeDue(at: clock.milliseconds) else { return }
             try await settle(under: claims, waits: waits)
@@ -187,7 +187,7 @@ extension Store {
         }
     }
 
-    /// What a renewal buys, and for how much.
+    /// The product that a renewal buys, and the price.
     struct RenewalTerms: Sendable {
         var storefront: Storefront
         var product: CatalogProduct
@@ -209,7 +209,7 @@ extension Store {
         var waitingOffer: WaitingOffer?
         /// Whether the subscription ends with the next period, because its offer does not renew.
         var endsWithOffer = false
-        /// What the next period leaves of its offer.
+        /// The further periods of the offer after the next one.
         var remainingOffer: Subscription.RemainingOffer?
         /// The price of a period without offers that the customer agreed to, from this renewal on.
         var price: Money?
@@ -397,7 +397,7 @@ extension Store {
     }
 }
 
-/// What happens to a subscription at one due date.
+/// The change of a subscription at one due date.
 private struct SubscriptionStep: Sendable {
     let before: Subscription
     var after: Subscription
@@ -458,7 +458,7 @@ private struct SubscriptionStep: Sendable {
             remainingOffer: terms.remainingOffer, policy: policy)
         after.price = terms.price
         if terms.hasOffer, period.productID == before.productID {
-            // What was announced holds after the offer.
+            // An announced price increase holds after the offer.
             after.priceIncrease = before.priceIncrease
         }
         isShareable = terms.product.isShareable

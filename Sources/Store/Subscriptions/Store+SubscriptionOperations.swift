@@ -2,7 +2,7 @@ import Database
 import Foundation
 import StoreWire
 
-/// What the operator does to subscriptions: the events that a test needs now and not in a month.
+/// The operator's changes of subscriptions: the events that a test needs now and not in a month.
 extension Store {
     /// Ends the current period now and renews the subscription, as Xcode's “Force Renewal” does. Auto-renew is on
     /// afterwards.
@@ -35,8 +35,8 @@ extension Store {
         return try await endPeriod(original, renews: true)
     }
 
-    /// Charges an overdue renewal now, as when the customer has corrected the payment data. What ``failRenewal(_:)``
-    /// ordered ends.
+    /// Charges an overdue renewal now, as when the customer has corrected the payment data. The order of
+    /// ``failRenewal(_:)`` ends.
     /// - Returns: the subscription, still overdue if the payment was declined again.
     /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when no payment is overdue; `unavailable` when the
     ///   payment processor cannot be reached; ``DatabaseError``.

@@ -23,7 +23,7 @@ public struct Subscription: Sendable, Equatable {
         case revoked
     }
 
-    /// What the customer knows of a higher price. The raw values are those of the database.
+    /// The state of a price increase. The raw values are those of the database.
     public enum PriceIncreaseStatus: String, Sendable, CaseIterable {
         /// The customer was asked and has not agreed. Without consent the subscription ends with its period.
         case asked
@@ -82,7 +82,7 @@ public struct Subscription: Sendable, Equatable {
     public internal(set) var nextLineItemID: Int64
     /// The renewals since the customer subscribed or resubscribed.
     public internal(set) var renewals: Int
-    /// What is left of a pay-as-you-go offer; nil for nothing.
+    /// The further periods of a pay-as-you-go offer; nil for none.
     public internal(set) var remainingOffer: RemainingOffer?
     /// When the grace period ends, after a renewal that was not paid; nil without one. It stays when the subscription
     /// expires.
@@ -186,7 +186,7 @@ extension Subscription {
 // MARK: - Scheduled work
 
 extension Subscription {
-    /// What the store has to do at ``dueAt``.
+    /// The store's task at ``dueAt``.
     enum Duty: Sendable, Equatable {
         /// Charge the next period.
         case renew
@@ -198,7 +198,7 @@ extension Subscription {
         case giveUp
     }
 
-    /// What is due at ``dueAt``; nil for nothing.
+    /// The task at ``dueAt``; nil for none.
     func duty(_ policy: RenewalPolicy) -> Duty? {
         guard let dueAt else { return nil }
         switch state {

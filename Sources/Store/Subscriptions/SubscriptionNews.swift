@@ -74,9 +74,9 @@ public struct SubscriptionNews: Sendable, Equatable {
         case productNotForSale = "PRODUCT_NOT_FOR_SALE"
     }
 
-    /// What happened.
+    /// The kind of event.
     public var type: Kind
-    /// Details of what happened; nil for none.
+    /// Details of the event; nil for none.
     public var subtype: Subtype?
     /// When it happened, in milliseconds since 1970 by the store's clock.
     public var date: Int64
@@ -104,7 +104,7 @@ public struct SubscriptionFeedItem: Sendable, Equatable {
     public let number: Int64
     /// The first transaction of the subscription; 0 for the summary of an extension of all subscriptions.
     public let originalTransactionID: TransactionID
-    /// What happened.
+    /// The event.
     public let news: SubscriptionNews
     /// The state when it happened, as JSON: `status`, `transaction` and `renewalInfo`, with the members of Apple's
     /// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload` but `signedDate` and `appTransactionId`; and

@@ -12,7 +12,7 @@ struct SubscriptionSnapshot {
     /// The last period.
     let period: Transaction
     private let environment: StoreEnvironment
-    /// What the next renewal buys; nil when nothing renews.
+    /// The product and price of the next renewal; nil when nothing renews.
     private let renewal: Store.RenewalTerms?
     /// The win-back offers that the customer can buy, the best first.
     private let winBackOffers: [String]

@@ -11,7 +11,7 @@ struct SubscriptionTerms: Sendable {
     var lineItemID: Int64
     /// The offer that waits for a later renewal; nil for none.
     var waitingOffer: WaitingOffer?
-    /// The periods that an upgrade replaces. What is unused of them is refunded.
+    /// The periods that an upgrade replaces. Their unused part is refunded.
     var replaced: [Transaction] = []
     /// The price of a period without offers.
     var price: Money?

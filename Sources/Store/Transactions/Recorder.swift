@@ -1,6 +1,6 @@
 import StoreWire
 
-/// What the store needs, beside a connection, to record changes of the ledger: identifiers, for the news of
+/// The objects that the store needs, beside a connection, to record changes of the ledger: identifiers, for the news of
 /// subscriptions the catalog and the environment's policy, and the apps for their notifications.
 struct Recorder: Sendable {
     let ids: TransactionIDs

@@ -57,7 +57,7 @@ public struct Transaction: Sendable, Equatable {
     public var namedOffer: NamedOffer?
     /// Whether a change of plan ended this subscription period early.
     public var isUpgraded = false
-    /// What was given back of ``price``, in milliunits of its currency.
+    /// The refunded part of ``price``, in milliunits of its currency.
     public var refunded: Int64 = 0
     /// Whether the subscription's renewal paid this period, and not a purchase of the customer.
     public var isRenewal = false
@@ -73,7 +73,7 @@ public struct Transaction: Sendable, Equatable {
     }
 
     /// Whether what the transaction paid for lasts at a date: it is neither refunded, nor replaced by a change of plan,
-    /// nor over. What has no end lasts for ever.
+    /// nor over. A purchase without an end lasts for ever.
     ///
     /// A period that is paid ahead is current before it begins. A grace period is the subscription's, and no
     /// transaction shows it; for “is it active?” see ``Subscription/isActive(at:)``.

@@ -2,7 +2,7 @@ import Database
 import StoreReceipts
 import StoreWire
 
-/// What the ledger has of a customer for the answers of `verifyReceipt`.
+/// A customer's part of the ledger, for the answers of `verifyReceipt`.
 struct CustomerLedger: Sendable {
     let account: Account
     let transactions: [Transaction]

@@ -71,7 +71,7 @@ open class SKCloudServiceController: NSObject, @unchecked Sendable {
         engine.callbackQueue.async { carried.object([], Self.denied) }
     }
 
-    /// Throws `cloudServicePermissionDenied`.
+    /// Always throws ``SKError`` `cloudServicePermissionDenied`.
     open func requestCapabilities() async throws -> SKCloudServiceCapability { throw Self.denied }
 
     /// The country of the account's storefront, as in ``SKStorefront/countryCode``: `USA`. Apple's StoreKit returns
@@ -100,7 +100,7 @@ open class SKCloudServiceController: NSObject, @unchecked Sendable {
         forDeveloperToken developerToken: String, completionHandler: @escaping (String?, (any Error)?) -> Void
     ) { deny(completionHandler) }
 
-    /// Throws `cloudServicePermissionDenied`.
+    /// Always throws ``SKError`` `cloudServicePermissionDenied`.
     open func requestUserToken(forDeveloperToken developerToken: String) async throws -> String { throw Self.denied }
 
     /// The older name of a user token (iOS 10.3). Fails with `cloudServicePermissionDenied`.
@@ -109,7 +109,7 @@ open class SKCloudServiceController: NSObject, @unchecked Sendable {
         withCompletionHandler completionHandler: @escaping (String?, (any Error)?) -> Void
     ) { deny(completionHandler) }
 
-    /// Throws `cloudServicePermissionDenied`.
+    /// Always throws ``SKError`` `cloudServicePermissionDenied`.
     open func requestPersonalizationToken(forClientToken clientToken: String) async throws -> String {
         throw Self.denied
     }

@@ -146,7 +146,7 @@ public struct StoreKitConfigurationError: LocalizedError, Equatable, CustomStrin
 
     /// The kind of refusal.
     public var code: Code
-    /// What was wrong, and what to do.
+    /// The problem, and how to fix it.
     public var detail: String
     /// ``detail``.
     public var description: String { detail }

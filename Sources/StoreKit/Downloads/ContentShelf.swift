@@ -43,7 +43,7 @@ public struct ContentShelf: Sendable {
         removeLeftovers()
     }
 
-    // MARK: What is there
+    // MARK: Contents
 
     /// The highest version of a product's content; nil when the shelf has none.
     public func newest(of productIdentifier: String) -> Item? { versions(of: productIdentifier).last }
@@ -70,7 +70,7 @@ public struct ContentShelf: Sendable {
         }
     }
 
-    // MARK: What changes it
+    // MARK: Changes
 
     /// Copies the content of a finished download to the shelf. If the shelf has this version, it returns the existing
     /// item.
@@ -189,7 +189,7 @@ public struct ContentShelfError: Error, Sendable, Equatable {
 
     /// The kind of failure; stable.
     public var code: Code
-    /// What was wrong, where, and what to do.
+    /// The problem, where it occurred, and how to fix it.
     public var detail: String
 
     init(_ code: Code, _ detail: String) {

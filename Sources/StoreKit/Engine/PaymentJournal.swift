@@ -3,16 +3,16 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Where the queue's entries outlive the process.
+/// Stores the queue's entries across launches.
 protocol PaymentJournal: Sendable {
-    /// Everything in it, in the queue's order.
+    /// All entries, in the queue's order.
     func load() throws -> [PaymentQueueEntry]
     /// Writes the entries, new or changed, all or none; on return they survive a loss of power.
     ///
-    /// - Parameter isGate: The app is told of the entries after this. It cannot have finished them yet, so that notes
-    ///   of their keys are of an earlier transaction and go.
+    /// - Parameter isGate: Whether the app learns of these entries only after the call. The call then deletes finish
+    ///   notes under their keys, which belong to an earlier transaction.
     func save(_ entries: [PaymentQueueEntry], isGate: Bool) throws
-    /// Takes these out.
+    /// Deletes entries.
     func forget(_ keys: [UUID]) throws
     /// Writes a payment that was just added. Unlike ``save(_:isGate:)`` it does not wait for the disk: on return the
     /// entry survives the end of the process, but not yet a loss of power.
@@ -20,21 +20,21 @@ protocol PaymentJournal: Sendable {
     /// Writes that the app finished a transaction, as durably as ``note(added:)``. ``load()`` then gives the entry as
     /// `finishing`, or leaves out a failed one.
     func note(finished key: UUID) throws
-    /// Lets go of the files.
+    /// Closes the files.
     func close()
 }
 
-/// Where the downloads that the app has begun outlive the process.
+/// Stores the downloads that the app has begun across launches.
 protocol DownloadJournal: Sendable {
-    /// Everything in it. What cannot be read is left out: it can be downloaded again.
+    /// All entries except those that cannot be read: their content can be downloaded again.
     func loadDownloads() throws -> [DownloadEntry]
     /// Writes the entries, new or changed, all or none.
     func save(downloads: [DownloadEntry]) throws
-    /// Takes these out.
+    /// Deletes entries.
     func forget(downloads: [TransactionID]) throws
 }
 
-/// Keeps nothing: for a queue that refuses every payment anyway.
+/// Stores nothing. For a queue that refuses all payments.
 struct NoJournal: PaymentJournal {
     func load() throws -> [PaymentQueueEntry] { [] }
     func save(_ entries: [PaymentQueueEntry], isGate: Bool) throws {}

@@ -69,7 +69,7 @@ extension ErrorTexts {
             "お支払いが承認されませんでした。",
         ],
         .interrupted: [
-            "The purchase was interrupted. Settle what the store asks for to complete it.",
+            "The purchase was interrupted. Complete the step that the store asks for.",
             "A compra foi interrompida. Resolva o que a loja pede para concluí-la.",
             "Покупка прервана. Чтобы завершить ее, выполните то, что просит магазин.",
             "购买已中断。请先处理商店要求的事项以完成购买。",

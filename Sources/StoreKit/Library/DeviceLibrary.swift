@@ -82,7 +82,7 @@ package struct DeviceLibrary: Sendable {
     ///   - progress: receives the number of bytes that have arrived in all and the file's length.
     /// - Returns: the location of the file.
     /// - Throws: ``DeviceError`` (`inUse` while another process downloads the file), ``ContentDownloadError``,
-    ///   ``StrangeGrant``, and the error of `grant`. The bytes that arrived are kept unless they are wrong.
+    ///   ``InvalidGrant``, and the error of `grant`. The bytes that arrived are kept unless they are wrong.
     package func download(
         _ file: ItemFileDescription, at store: URL, grant: () async throws -> ContentGrant,
         progress: @Sendable (Int64, Int64) -> Void = { _, _ in }
@@ -96,7 +96,7 @@ package struct DeviceLibrary: Sendable {
             guard
                 let content = GrantedContent(
                     try await grant(), at: store, for: ProductID("item.\(file.item)"), largest: Self.largestFile)
-            else { throw StrangeGrant() }
+            else { throw InvalidGrant() }
             if digest(of: file) == content.sha256, Self.size(url(of: file)) == content.length { break }
             do {
                 try checkRoom(for: content.length - min(received(file), content.length))
@@ -120,7 +120,7 @@ package struct DeviceLibrary: Sendable {
     }
 
     /// The store's grant cannot be used: another item's, an unreasonable length, or no address.
-    package struct StrangeGrant: Error {}
+    package struct InvalidGrant: Error {}
 
     private func checkRoom(for bytes: Int64) throws(ContentDownloadError) {
         var status = statvfs()

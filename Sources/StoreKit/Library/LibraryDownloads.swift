@@ -3,7 +3,7 @@ import Foundation
 import StoreWire
 
 /// Downloads the files of the items that the customer buys on pages in this app into the device's library, and tells
-/// the customer. What one launch does not complete, the next one does.
+/// the customer. The next launch continues downloads that one launch does not complete.
 actor LibraryDownloads {
     /// The retries in a row after which a download waits for the next launch.
     private static let mostRetries = 12

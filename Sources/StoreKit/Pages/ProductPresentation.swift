@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a product view controller has loaded and presented. An app presents before or after loading, so the page is
-/// shown as soon as both have happened.
+/// The state of a product view controller: whether its page is loaded, and whether it is presented. An app presents
+/// before or after loading, so the page is shown as soon as both have happened.
 struct ProductPresentation: Sendable {
-    /// What to show next.
+    /// The page or failure to show next.
     enum Showing: Sendable, Equatable {
         case page(StoreProductPage)
         /// The page could not be loaded: the customer reads the reason instead.

@@ -31,7 +31,7 @@ struct StoreProductParameters: Sendable, Equatable {
     var itemIdentifier: Int64?
     var productIdentifier: ProductID?
     var campaign: VisitCampaign?
-    /// Where the browser goes from the page.
+    /// The address that the browser opens after the page.
     var returnAddress: URL?
 
     /// Accepts the item number as `NSNumber`, as any integer, or as digits, because apps use all of them. Nil for other

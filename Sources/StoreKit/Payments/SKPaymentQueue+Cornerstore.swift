@@ -13,7 +13,8 @@ extension SKPaymentQueue {
 
     /// Asks the store for unfinished transactions, refunds, promoted purchases, price increases and a changed
     /// storefront. Apple's system does so when an app returns to the foreground. Without an observer, the method does
-    /// nothing. What the store makes itself, such as renewals, arrives without a call while the app observes.
+    /// nothing. Transactions that the store makes itself, such as renewals, arrive without a call while the app
+    /// observes.
     public func checkStore() { configuredEngine.payments.checkStore() }
 
     /// Asks the store for refunds, promoted purchases, price increases and a changed storefront, and whether deferred

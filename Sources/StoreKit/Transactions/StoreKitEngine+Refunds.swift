@@ -50,7 +50,7 @@ extension StoreSession {
         return .success
     }
 
-    /// What the customer is asked. The product's name and the form of its price are those of today.
+    /// The question to the customer. The product's name and the form of its price are those of today.
     private func prompt(
         _ found: RefundableTransaction, _ account: AccountDescription
     ) async throws(StoreFailure) -> RefundPrompt {

@@ -22,6 +22,7 @@ public struct Transaction: Sendable {
     }
 
     /// Shows the refund request in a window scene. Not available on Linux.
+    /// - Throws: ``RefundRequestError``.
     @available(*, unavailable, message: "there are no window scenes here; use beginRefundRequest(for:)")
     public static func beginRefundRequest(
         for transactionID: UInt64, in scene: AnyObject

@@ -68,7 +68,7 @@ struct BERCursor {
         guard end - start >= 2 else { throw shortage() }
         let tag = bytes[start]
         guard tag & 0x1f != 0x1f, tag != 0 else {
-            throw ReceiptRejection(.malformed, "a tag at offset \(start) is not one that receipts use")
+            throw ReceiptRejection(.malformed, "receipts do not use the tag at offset \(start)")
         }
         let first = bytes[start + 1]
         var contentStart = start + 2

@@ -97,7 +97,7 @@ private struct SeenTypes {
     @inline(__always)
     mutating func insert(_ number: Int64) throws(ReceiptRejection) {
         let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: number - base)
-        guard mask & bit == 0 else { throw Self.rejection(number, "comes twice") }
+        guard mask & bit == 0 else { throw Self.rejection(number, "appears twice") }
         mask |= bit
     }
 

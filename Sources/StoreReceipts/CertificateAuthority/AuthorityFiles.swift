@@ -26,6 +26,7 @@ public final class AuthorityFiles: AuthorityStorage {
 
     /// Replaces files one after the other. If the process ends between two, the next call replaces the rest: names and
     /// the keys of issuers stay, so every mixture of old and new files is an authority.
+    /// - Throws: ``ReceiptAuthorityError`` `storage`.
     public func replace(_ changed: [String: String], ifRevision revision: Int64) async throws -> Bool {
         try self.revision.withLock { number in
             guard number == revision else { return false }

@@ -57,7 +57,7 @@ struct OCSPRequest: Sendable {
             _ = try Self.nonce(inExtensionsOf: &single, under: BERTag.context0)
             try single.expectEnd("a request for one certificate")
         }
-        guard !certificates.isEmpty else { throw ReceiptRejection(.malformed, "the request asks about nothing") }
+        guard !certificates.isEmpty else { throw ReceiptRejection(.malformed, "the request names no certificate") }
         return (certificates, nonce)
     }
 

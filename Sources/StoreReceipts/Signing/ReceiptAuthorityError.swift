@@ -26,10 +26,10 @@ public struct ReceiptAuthorityError: Error, Sendable, Equatable, CustomStringCon
 
     /// The kind of failure. It is stable.
     public var code: Code
-    /// What was wrong, where, and what to do.
+    /// The problem, where it occurred, and how to fix it.
     public var detail: String
 
-    /// Creates an error of a kind. The detail says what was wrong, where, and what to do.
+    /// Creates an error of a kind. The detail describes the problem, where it occurred, and how to fix it.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail

@@ -31,7 +31,7 @@ public struct ReceiptSigner: Sendable {
                     raw, minimumBits: CertificateFields.usualKeySize)
             }
             guard publicKey.derRepresentation == key.publicKey.derRepresentation else {
-                throw ReceiptRejection(.badSignature, "it is another key's")
+                throw ReceiptRejection(.badSignature, "it contains another public key")
             }
         } catch {
             throw ReceiptAuthorityError(.mismatchedKey, "the leaf certificate does not fit the key: \(error.detail)")
@@ -50,6 +50,7 @@ public struct ReceiptSigner: Sendable {
 
     /// The RSA PKCS#1 v1.5 signature over SHA-1 of `bytes`, for the iOS 6 transaction receipt, which never used another
     /// digest.
+    /// - Throws: ``ReceiptAuthorityError`` `signing`.
     public func signature(overSHA1Of bytes: [UInt8]) throws(ReceiptAuthorityError) -> [UInt8] {
         Array(try signature(Insecure.SHA1.hash(data: bytes)))
     }

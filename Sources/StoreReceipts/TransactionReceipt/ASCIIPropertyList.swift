@@ -126,7 +126,7 @@ private struct PropertyListReader {
 
     private mutating func expect(_ byte: UInt8) throws(ReceiptRejection) {
         guard let next = peek() else { throw truncated }
-        guard next == byte else { throw malformed("there is no \(Character(Unicode.Scalar(byte))) where one must be") }
+        guard next == byte else { throw malformed("expected \(Character(Unicode.Scalar(byte)))") }
         position += 1
     }
 
@@ -156,7 +156,7 @@ private struct PropertyListReader {
             }
         }
         if position == text.count { throw truncated }
-        guard position > start else { throw malformed("there is no string where one must be") }
+        guard position > start else { throw malformed("expected a string") }
         return String(decoding: text[start..<position], as: UTF8.self)
     }
 

@@ -55,6 +55,8 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
     ///   - environment: the store that makes the receipt; decides `environment` and `pod`.
     ///   - certificate: the signer's certificate in DER.
     ///   - sign: makes the RSA-2048 signature (PKCS#1 v1.5) over the SHA-1 of the given bytes.
+    /// - Throws: the error of `sign`; ``ReceiptRejection`` `malformed` when the signature or the certificate has the
+    ///   wrong size.
     public static func signed(
         _ receipt: TransactionReceipt, environment: StoreEnvironment, certificate: [UInt8],
         by sign: (_ signedBytes: [UInt8]) throws -> [UInt8]

@@ -23,7 +23,7 @@ struct CertificateChains: Sendable {
     let anchors: TrustAnchors
 
     /// Verifies the chain of `leaf` at `date`. `embedded` are the other certificates of the message. Each of them must
-    /// be part of the chain or stand for its root (``Certificate/standsForRoot(_:)``).
+    /// be part of the chain or stand for its root (``Certificate/isEquivalent(toRoot:)``).
     func verify(
         leaf: [UInt8], embedded: [[UInt8]], purpose: Purpose, at date: Date
     ) async throws(ReceiptRejection) -> VerifiedChain {
@@ -50,7 +50,7 @@ struct CertificateChains: Sendable {
             throw diagnose(leafCertificate, others)
         case .validCertificate(let chain):
             let outside = others.filter { !chain.contains($0) }
-            if let root = chain.last, let stray = outside.first(where: { !$0.standsForRoot(root) }) {
+            if let root = chain.last, let stray = outside.first(where: { !$0.isEquivalent(toRoot: root) }) {
                 throw ReceiptRejection(
                     .wrongChain,
                     stray.subject == root.subject
@@ -95,7 +95,7 @@ struct CertificateChains: Sendable {
             throw Self.unknownRoot
         }
         // Several roots may have this name and key; take the one that was valid then.
-        let same = [last] + anchors.roots.map(\.certificate).filter { $0.standsForRoot(last) } + standIns
+        let same = [last] + anchors.roots.map(\.certificate).filter { $0.isEquivalent(toRoot: last) } + standIns
         let root = same.first { $0.isValid(at: date) } ?? last
         let dated = chain.dropLast() + [root]
         let start = dated.map(\.notValidBefore).max() ?? leaf.notValidBefore

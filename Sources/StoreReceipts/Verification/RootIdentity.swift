@@ -28,6 +28,6 @@ public struct RootIdentity: Hashable, Sendable {
     /// Whether a certificate in DER is issued in its own name and signed with its own key.
     public static func isSelfSigned(_ der: [UInt8]) -> Bool {
         guard let certificate = try? Certificate(derEncoded: der) else { return false }
-        return certificate.standsForRoot(certificate)
+        return certificate.isEquivalent(toRoot: certificate)
     }
 }

@@ -73,11 +73,11 @@ struct TrustAnchors: Sendable {
 extension Certificate {
     func isValid(at date: Date) -> Bool { notValidBefore <= date && date <= notValidAfter }
 
-    /// Whether this certificate may stand for a root: it has the root's name and key and is signed with that key.
+    /// Whether this certificate is equivalent to a root: it has the root's name and key and is signed with that key.
     ///
     /// A trust anchor is a name and a key (RFC 5280, section 6.1.1), and an authority that renews its root keeps both.
     /// A certificate with this name and key that another authority issued is not a root.
-    func standsForRoot(_ root: Certificate) -> Bool {
+    func isEquivalent(toRoot root: Certificate) -> Bool {
         subject == root.subject && publicKey == root.publicKey && issuer == subject
             && publicKey.isValidSignature(signature, for: self)
     }

@@ -63,7 +63,7 @@ extension UnifiedReceipt {
 
 private struct ResponseWriter: ~Copyable {
     var json: JSONBytes
-    /// Where the members of `request_date` are.
+    /// The range of the members of `request_date`.
     private(set) var requestDatePlace = 0..<0
     private var dates = DateMembers()
 

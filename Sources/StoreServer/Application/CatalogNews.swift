@@ -4,7 +4,7 @@ import Foundation
 import Store
 import Synchronization
 
-/// What the operator learns about the catalog's files: when they were loaded, and why a changed one was not.
+/// The operator's information about the catalog's files: when they were loaded, and why a changed one was not.
 final class CatalogNews: Sendable {
     /// The state of the files.
     struct State: Sendable, Equatable {

@@ -8,7 +8,7 @@ struct CatalogReload: Service {
     var watcher: CatalogWatcher
     let catalogs: StoreCatalogs
     let logger: Logger
-    /// What the operator learns about the files; nil when nobody asks.
+    /// The operator's information about the files; nil when nobody asks.
     let news: CatalogNews?
     /// Called with the new catalog before it replaces the old one.
     let prepare: @Sendable (Catalog) async throws -> Void

@@ -55,7 +55,8 @@ final class CurrentAuthority: Sendable {
     ///   be made; ``StoreSecretsError``; ``DatabaseError``. The old ones then stay in use.
     func useOCSP(at url: String) async throws { use(try await value.reissuing(forOCSP: url)) }
 
-    /// Replaces all leaves. Returns when every process signs with the new ones. What the old ones signed stays valid.
+    /// Replaces all leaves. Returns when every process signs with the new ones. Signatures of the old leaves stay
+    /// valid.
     /// - Throws: ``ReceiptAuthorityError``; ``StoreSecretsError``; ``DatabaseError``. The old ones then stay in use.
     func rotateLeaves(at date: Date) async throws { use(try await value.rotatingLeaves(at: date)) }
 

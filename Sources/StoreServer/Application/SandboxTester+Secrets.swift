@@ -14,7 +14,8 @@ extension SandboxTester {
         let octets = try await secrets.value(place) { Array(try JSONEncoder().encode(new)) }
         guard let tester = try? JSONDecoder().decode(SandboxTester.self, from: Data(octets)) else {
             throw StoreSecretsError(
-                .secretDamaged, "The secret “\(place)” is no tester. It was written by another version of the program.")
+                .secretDamaged,
+                "The secret “\(place)” is not a tester. It was written by another version of the program.")
         }
         return tester
     }

@@ -8,7 +8,7 @@ import StoreReceipts
 import StoreWire
 import Synchronization
 
-/// What a process tells the other processes of its store, now.
+/// The current facts about this process for the other processes of its store.
 final class OwnFacts: Sendable {
     private let facts: Mutex<ProcessFacts>
     private let membership: Membership
@@ -46,7 +46,7 @@ extension StoreServerConfiguration {
                 + "--storefront-url, the same for each process.")
     }
 
-    /// What the other processes learn of this one before its ports are open.
+    /// The facts about this process for the others before its ports are open.
     /// - Parameters:
     ///   - catalog: the digest of the catalog files.
     ///   - startedAt: the machine's time, in milliseconds since 1970.
@@ -112,7 +112,7 @@ extension StoreApplication {
 
     /// Takes over what other processes have changed. Nil stands for everything.
     var listener: @Sendable ([Announcement]?) async throws -> Void {
-        let news = StoreNews(
+        let news = ChangeApplier(
             sandbox: sandbox, production: production, apps: apps, keys: apiKeys, partners: partners, managed: managed,
             reviews: reviews, content: desk.library,
             authority: { [currentAuthority] in try await currentAuthority.reload() }, changes: changes)

@@ -55,12 +55,12 @@ public struct StoreApplication: Sendable {
     /// Counts what changes in both stores and in what they share.
     public var changes: Changes { operatorDesk.changes }
 
-    /// What the operator sees of the server itself.
+    /// The server's own state, for the operator.
     let operatorDesk: OperatorDesk
     let openAddresses: OpenAddresses
-    /// What supervisors, load balancers and monitoring systems ask for.
+    /// The answers to supervisors, load balancers and monitoring systems.
     let operation: StoreOperation
-    /// What this process tells the others that share the store; nil for a store of one process.
+    /// The facts about this process for the others that share the store; nil for a store of one process.
     let facts: OwnFacts?
     let directory: DataDirectory
     let databases: StoreDatabases

@@ -34,7 +34,7 @@ struct SubscriptionSchedule: Service {
                         try await store.settleSubscriptionsOnSchedule()
                     } catch {
                         logger.error(
-                            "subscriptions not settled, what is due stays due",
+                            "subscriptions not settled; due events wait",
                             metadata: [
                                 "environment": "\(store.environment.name)",
                                 "problem": "\((error as? StoreError)?.detail ?? "\(error)")",

@@ -6,7 +6,7 @@ import Logging
 import Store
 import Synchronization
 
-/// What a handler says about the change that it makes, for the list of changes.
+/// A handler's description of the change that it makes, for the list of changes.
 final class AuditNote: Sendable {
     /// The subject, and the states before and after, in words.
     struct Words: Sendable {
@@ -17,7 +17,7 @@ final class AuditNote: Sendable {
 
     private let said = Mutex(Words())
 
-    /// What was said.
+    /// The description.
     var words: Words { said.withLock { $0 } }
 
     /// Says something about the change. It must contain no secret.

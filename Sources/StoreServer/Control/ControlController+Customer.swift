@@ -158,11 +158,11 @@ extension ControlController {
             return fault
         }
         if let name = order.lie, order.status == nil, order.error == nil, order.cutAfter == nil {
-            guard let lie = Faults.Lie(rawValue: name) else {
-                let known = Faults.Lie.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let wrongContent = Faults.WrongContent(rawValue: name) else {
+                let known = Faults.WrongContent.allCases.map(\.rawValue).joined(separator: ", ")
                 throw StoreError(.invalidRequest, "“lie” must be one of \(known).")
             }
-            var fault = Faults.Fault(lie: lie, remaining: order.count)
+            var fault = Faults.Fault(wrongContent: wrongContent, remaining: order.count)
             fault.operation = operation
             return fault
         }

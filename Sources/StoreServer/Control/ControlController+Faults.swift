@@ -99,8 +99,9 @@ extension ControlAPI.Fault {
     init(_ fault: Faults.Fault, hits: Int? = nil) {
         self.init(
             operation: fault.operation.rawValue,
-            status: fault.error == nil && fault.cutAfter == nil && fault.lie == nil ? fault.status : nil,
-            error: fault.error?.name, cutAfter: fault.cutAfter, lie: fault.lie?.rawValue, count: fault.remaining,
+            status: fault.error == nil && fault.cutAfter == nil && fault.wrongContent == nil ? fault.status : nil,
+            error: fault.error?.name, cutAfter: fault.cutAfter, lie: fault.wrongContent?.rawValue,
+            count: fault.remaining,
             hits: hits)
     }
 
@@ -121,6 +122,6 @@ extension ControlAPI.FaultChoice {
                 ControlAPI.StatusRange(from: $0.lowerBound, through: $0.upperBound)
             },
             errors: operation.takesErrors ? OrderedError.names : [], cut: operation.canBeCut,
-            lies: operation.canLie ? Faults.Lie.allCases.map(\.rawValue) : [])
+            lies: operation.takesWrongContent ? Faults.WrongContent.allCases.map(\.rawValue) : [])
     }
 }

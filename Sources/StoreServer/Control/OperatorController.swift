@@ -95,7 +95,7 @@ struct OperatorController: Sendable {
     private static let unknownApp = StoreError(.unknownApp, "The store has no app with this bundle identifier.")
 }
 
-/// What the ports of a store share with its operator.
+/// The objects that the ports of a store share with its operator.
 struct OperatorDesk: Sendable {
     /// Counts what changes.
     let changes: Changes

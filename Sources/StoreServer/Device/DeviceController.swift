@@ -158,11 +158,11 @@ struct DeviceController: Sendable {
 
     @Sendable private func content(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let fault = try await store.faults.next(.content, account: store.knownEmail(token: request.bearerToken))
-        if let fault, fault.lie == nil { throw Self.problem(fault) }
+        if let fault, fault.wrongContent == nil { throw Self.problem(fault) }
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(ContentRequest.self, upTo: 16 << 10)
         var grant = try await store.contentGrant(try Self.transactionID(context), body, for: account)
-        fault?.lie?.falsify(&grant)
+        fault?.wrongContent?.falsify(&grant)
         return try .json(grant)
     }
 

@@ -20,7 +20,7 @@ struct FeedSchedule: Service {
                     if let claim {
                         group.addTask {
                             await claim.keep {
-                                logger.warning("another process builds the feeds, this one builds none meanwhile")
+                                logger.warning("another process builds the feeds; this process waits")
                             }
                         }
                     }

@@ -22,7 +22,7 @@ struct NotificationPost: Sendable {
     /// Called with the result of each attempt, to count it.
     var counted: (@Sendable (SendAttemptResult) -> Void)?
 
-    /// What an answer leads to.
+    /// The step that follows an answer.
     private enum Step {
         case done(SendAttemptResult)
         case redirect(NotificationAddress)

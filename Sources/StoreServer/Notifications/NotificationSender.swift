@@ -27,7 +27,7 @@ actor NotificationSender: Service {
         var bundleID: BundleID
     }
 
-    /// What was read of an app's notifications.
+    /// The work of one app: its notifications that were read and not yet sent.
     private struct Work {
         /// The lanes of the notifications that are being sent or wait for a place.
         var lanes: Set<Int64> = []
@@ -216,7 +216,7 @@ actor NotificationSender: Service {
     private func report(_ error: any Error, of app: App) {
         guard !(error is CancellationError) else { return }
         logger.error(
-            "notifications not sent, what is due stays due",
+            "notifications not sent; due notifications wait",
             metadata: [
                 "environment": "\(app.environment.name)", "app": "\(app.bundleID)", "problem": "\(Self.text(error))",
             ])

@@ -2,7 +2,7 @@ import ControlWire
 import Database
 import StoreWire
 
-/// What this process knows of itself and of the other processes of its store.
+/// The state of this process and of the other processes of its store.
 struct ProcessState: Sendable {
     /// Whether the process hears the others, and holds its number.
     var membership: MembershipState
@@ -10,7 +10,7 @@ struct ProcessState: Sendable {
     var isCurrent: Bool
     /// The other live processes.
     var others: [ProcessFacts]
-    /// What this process tells the others.
+    /// The facts about this process for the others.
     var own: ProcessFacts
     /// The managed apps that a catalog file of this process describes as well.
     var doublyDescribed: [BundleID] = []

@@ -109,7 +109,7 @@ final class StoreHealth: Sendable {
             }
             guard found.isCurrent else {
                 return Finding(
-                    problem: .cannotHear, reason: "changes of other processes are not taken over yet")
+                    problem: .cannotHear, reason: "changes of other processes are not applied yet")
             }
             if let other = found.otherCatalog {
                 return Finding(

@@ -4,7 +4,7 @@ import Store
 import StoreWire
 import Synchronization
 
-/// What `GET /metrics` tells of the server: counters of what it did since its start, and the state of this moment.
+/// The server's metrics for `GET /metrics`: counters of what it did since its start, and the state of this moment.
 final class StoreMetrics: Sendable {
     /// The state of an environment's database.
     struct DatabaseState: Sendable {

@@ -2,7 +2,7 @@ import HTTPSupport
 import Hummingbird
 import StoreWire
 
-/// What supervisors, load balancers and monitoring systems ask a server for, on each of its ports.
+/// A server's answers to supervisors, load balancers and monitoring systems, on each of its ports.
 struct StoreOperation: Sendable {
     let health: StoreHealth
     let metrics: StoreMetrics

@@ -187,7 +187,7 @@ struct ServerAPIController: Sendable {
     }
 
     private func refuseToken(_ request: Request, _ context: StoreRequestContext) -> Response {
-        record(.unauthorized, "unauthenticated", "The token is not good.", request, context)
+        record(.unauthorized, "unauthenticated", "The token is not valid.", request, context)
         return Response(
             status: .unauthorized, headers: [.contentType: "text/plain", .wwwAuthenticate: "Bearer"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: "Unauthenticated")))

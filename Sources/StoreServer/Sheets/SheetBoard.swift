@@ -19,7 +19,7 @@ final class SheetBoard: Sendable {
         var age: Duration
     }
 
-    /// What there is at a sheet's address.
+    /// The state of a sheet's address.
     enum Place: Sendable {
         /// The question waits for an answer.
         case open(SheetQuestion)
@@ -119,7 +119,7 @@ final class SheetBoard: Sendable {
         }
     }
 
-    /// What there is at a sheet's address. An answered sheet stays until a new one takes its place.
+    /// The state of a sheet's address. An answered sheet stays until a new one takes its place.
     func place(_ id: String) -> Place {
         let now = now()
         guard let entry = state.withLock({ $0.entries[id] }) else { return .gone }

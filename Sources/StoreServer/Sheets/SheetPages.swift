@@ -144,7 +144,7 @@ enum SheetPages {
         case (.refund, _): ("Cancelled", "No refund was requested. Return to the app.")
         case (.priceIncrease, .accept): ("Thank you", "The subscription renews at the new price. Return to the app.")
         case (.priceIncrease, .decline): ("Declined", "The subscription ends with its period. Return to the app.")
-        case (.priceIncrease, .later): ("Later", "The app asks again at its next launch. Return to it.")
+        case (.priceIncrease, .later): ("Later", "Return to the app. The app asks again at its next launch.")
         }
     }
 
@@ -185,7 +185,7 @@ extension SheetQuestion.Kind {
     }
 }
 
-/// What is wrong with a form of a payment sheet.
+/// A problem with a form of a payment sheet.
 struct SheetFormProblem: Error {
     /// The name of the field; nil for the whole form.
     var field: String?

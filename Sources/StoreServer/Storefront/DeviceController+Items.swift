@@ -137,14 +137,14 @@ extension DeviceController {
 
     @Sendable func itemFile(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let fault = try await store.faults.next(.content, account: store.knownEmail(token: request.bearerToken))
-        if let fault, fault.lie == nil { throw Self.problem(fault) }
+        if let fault, fault.wrongContent == nil { throw Self.problem(fault) }
         let account = try await signedIn(request)
         guard let item = context.parameters.get("id").flatMap({ Int64($0) }) else {
             throw StoreError(.invalidRequest, "The path must have an item's number.")
         }
         do {
             var grant = try await store.itemFileGrant(item, for: account)
-            fault?.lie?.falsify(&grant)
+            fault?.wrongContent?.falsify(&grant)
             return try .json(grant)
         } catch let problem as ItemFileProblem {
             context.logger.error(

@@ -32,7 +32,7 @@ struct SearchController: Sendable {
     /// The largest form, in bytes. Clients send one instead of a query to avoid caches.
     private static let largestForm = 64 << 10
 
-    /// What a path asks for.
+    /// The operation of a path.
     enum Operation: String, CaseIterable {
         case search
         case lookup

@@ -51,7 +51,7 @@ struct SubscriptionWords: Sendable {
         }
     }
 
-    /// What a customer does who chooses a plan.
+    /// The verb for the choice of a plan.
     static func verb(_ plan: SubscriptionPlanChoice, _ subscription: ManagedSubscription) -> String {
         switch subscription.state {
         case .expired, .revoked: "Subscribe to"

@@ -8,7 +8,8 @@ import Store
 import StoreWire
 
 /// Serves the page where a customer manages subscriptions. Its address is unguessable: a device opens the page for its
-/// customer, or the customer signs in at ``start``. Whoever knows the address manages the account's subscriptions.
+/// customer, or the customer signs in at ``start``. Anyone who knows the address can manage the account's
+/// subscriptions.
 struct SubscriptionsController: Sendable {
     /// The path of the page where customers sign in.
     static let start = "/subscriptions"

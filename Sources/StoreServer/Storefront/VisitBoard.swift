@@ -13,7 +13,7 @@ struct Visit: Sendable {
     var item: Int64?
     /// The in-app purchase to show first.
     var promoted: ProductID?
-    /// Where the browser goes from the closed page; nil for a page that says so.
+    /// The address that the browser opens after the page closed; nil for a page that says that it closed.
     var returnAddress: ReturnAddress?
     var state = VisitState.open
 }

@@ -8,8 +8,8 @@ import NIOCore
 import Store
 import StoreWire
 
-/// Serves an item's page within an app. Whoever knows the page's unguessable address buys and reviews the one item with
-/// the customer's account; no other address can.
+/// Serves an item's page within an app. Anyone who knows the page's unguessable address can buy and review the one item
+/// with the customer's account; no other address can.
 struct VisitController: Sendable {
     let pages: ItemPages
     let reviews: Reviews
@@ -194,7 +194,7 @@ struct VisitController: Sendable {
         "unavailable": "The store cannot be reached right now. Try again.",
         "words": "A review needs stars from 1 to 5, and a title and a text or neither.",
         "review_too_long": "The review is too long: a title has at most 100 characters, a text 6,000.",
-        "not_owned": "Only who owns an item can review it.",
+        "not_owned": "Only customers who own the item can review it.",
     ]
 }
 
@@ -211,7 +211,7 @@ extension Visit {
 
 /// The address of a page that is unknown, expired, or whose account may no longer use it.
 struct GoneVisit: Error {
-    /// What the customer can do.
+    /// The advice to the customer.
     var text = "This page has expired. Open it again in the app."
 }
 

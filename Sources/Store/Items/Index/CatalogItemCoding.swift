@@ -19,8 +19,8 @@ enum CatalogItemCoding {
         return item
     }
 
-    /// The item, if the filters of a search allow it. What they compare comes first in the form, because a search reads
-    /// many more items than it finds.
+    /// The item, if the filters of a search allow it. The compared fields come first in the form, because a search
+    /// reads many more items than it finds.
     /// - Returns: nil for an item that the filters refuse.
     static func item(_ bytes: [UInt8], for search: ItemSearch?) throws -> CatalogItem? {
         try bytes.withUnsafeBufferPointer { buffer in
@@ -177,7 +177,7 @@ private struct ItemReader {
     private static let platforms = ItemPlatform.allCases
     private static let explicitnesses = ItemExplicitness.allCases
 
-    /// What the filters of searches compare.
+    /// The fields that the filters of searches compare.
     struct Facets {
         var number: Int64
         var kind: ItemKind

@@ -82,9 +82,11 @@ public final class ItemIndex: Sendable {
     // MARK: Look-ups
 
     /// The item with a number; nil when the catalog has none.
+    /// - Throws: `SQLiteError`; an error when a stored item is damaged.
     public func item(_ number: Int64) throws -> CatalogItem? { try items([number]).first }
 
     /// The items with these numbers, in the order of the numbers given. Absent ones are left out.
+    /// - Throws: `SQLiteError`; an error when a stored item is damaged.
     public func items(_ numbers: [Int64]) throws -> [CatalogItem] {
         try read { reader in
             let statement = try reader.connection.statement("SELECT body FROM items WHERE number = ?1")
@@ -96,6 +98,7 @@ public final class ItemIndex: Sendable {
     }
 
     /// The app with a bundle identifier; nil when the catalog has no such item.
+    /// - Throws: `SQLiteError`; an error when a stored item is damaged.
     public func item(bundleID: BundleID) throws -> CatalogItem? {
         try read { reader in
             let statement = try reader.connection.statement("SELECT body FROM items WHERE bundle_id = ?1")
@@ -111,6 +114,7 @@ public final class ItemIndex: Sendable {
     ///   - newestFirst: Whether the items are in the order of their releases, the latest first, instead of their
     ///     numbers.
     ///   - limit: The most items.
+    /// - Throws: `SQLiteError`; an error when a stored item is damaged.
     public func items(
         of creator: Int64, kinds: Set<ItemKind>, in storefront: Storefront? = nil, newestFirst: Bool = false, limit: Int
     ) throws -> [CatalogItem] {
@@ -130,6 +134,7 @@ public final class ItemIndex: Sendable {
     }
 
     /// The creator with a number, and one of its items; nil when no item has this creator.
+    /// - Throws: `SQLiteError`; an error when a stored item is damaged.
     public func creator(_ number: Int64) throws -> (creator: ItemCreator, item: CatalogItem)? {
         try read { reader in
             let statement = try reader.connection.statement(
@@ -140,6 +145,7 @@ public final class ItemIndex: Sendable {
     }
 
     /// The songs of an album or the episodes of a season, by disc and track. Items without a track come first.
+    /// - Throws: `SQLiteError`; an error when a stored item is damaged.
     public func contents(of collection: Int64) throws -> [CatalogItem] {
         try read { reader in
             let statement = try reader.connection.statement(
@@ -150,6 +156,7 @@ public final class ItemIndex: Sendable {
     }
 
     /// The number of songs or episodes of a collection, by disc.
+    /// - Throws: `SQLiteError`.
     public func trackCounts(of collection: Int64) throws -> [Int: Int] {
         try read { reader in
             let statement = try reader.connection.statement(
@@ -163,6 +170,7 @@ public final class ItemIndex: Sendable {
     }
 
     /// The number of items.
+    /// - Throws: `SQLiteError`.
     public func count() throws -> Int {
         try read { reader in
             let statement = try reader.connection.statement("SELECT COUNT(*) FROM items")

@@ -194,7 +194,7 @@ private struct WordSink {
     var bytes: [UInt8]
     let marker: [UInt8]
     let isTerm: Bool
-    /// Where the word's bytes begin, after the last apostrophe; nil between words.
+    /// The index at which the word's bytes begin, after the last apostrophe; nil between words.
     private var word: Int?
     /// The parts of a word before its last apostrophe.
     private var parts: [UInt8] = []

@@ -2,8 +2,8 @@ import CornerstoreEncoding
 import Database
 import StoreWire
 
-/// Lets what a process keeps in memory follow the changes that other processes of the store announce.
-public struct StoreNews: Sendable {
+/// Applies the changes that other processes of the store announce to the values that this process keeps in memory.
+public struct ChangeApplier: Sendable {
     private let sandbox: Store
     private let production: Store
     private let apps: AppRegistry
@@ -15,7 +15,7 @@ public struct StoreNews: Sendable {
     private let authority: @Sendable () async throws -> Void
     private let changes: Changes
 
-    /// Creates the list of what follows.
+    /// Creates an applier for the parts of the store that keep values in memory.
     /// - Parameters:
     ///   - content: the hosted content; nil for none.
     ///   - authority: reads the certificate authority again.

@@ -11,7 +11,7 @@ import Testing
 
 /// Two processes of one store, `here` and `there`, over the same database. What one has heard of is what the test
 /// tells it.
-@Suite("Changes of other processes", .timeLimit(.minutes(1))) struct StoreNewsTests {
+@Suite("Changes of other processes", .timeLimit(.minutes(1))) struct ChangeApplierTests {
     private static let cost = PasswordCost(rounds: 16)
     private static let managedApp = ManagedScene.bundleID
 
@@ -293,7 +293,7 @@ import Testing
             let readings = Mutex(0)
             let isFailing = Mutex(false)
             let changes = Changes()
-            let news = StoreNews(
+            let news = ChangeApplier(
                 sandbox: sandbox, production: production, apps: production.apps,
                 keys: try await APIKeys.open(databases), partners: Partners(databases, cost: Self.cost),
                 managed: there.managed, reviews: reviews, content: nil,

@@ -3,16 +3,16 @@ import Testing
 
 @testable import Store
 
-@Suite(.timeLimit(.minutes(1))) struct FairLineTests {
+@Suite(.timeLimit(.minutes(1))) struct FairQueueTests {
     /// Takes everything out of a line.
-    private func rest(_ line: inout FairLine<String, Int>) -> [Int] {
+    private func rest(_ line: inout FairQueue<String, Int>) -> [Int] {
         var tickets: [Int] = []
         while let ticket = line.next() { tickets.append(ticket) }
         return tickets
     }
 
     @Test func sourcesTakeTurnsAndTheOldestOfEachIsFirst() {
-        var line = FairLine<String, Int>(capacity: 10)
+        var line = FairQueue<String, Int>(capacity: 10)
         for ticket in 1...4 { #expect(line.add(ticket, of: "a") == nil) }
         for ticket in 5...6 { #expect(line.add(ticket, of: "b") == nil) }
         #expect(line.add(7, of: "c") == nil)
@@ -21,15 +21,15 @@ import Testing
     }
 
     @Test func theNewestTicketOfAFloodIsFirst() {
-        var line = FairLine<String, Int>(capacity: 100)
-        let calm = FairLine<String, Int>.calm
+        var line = FairQueue<String, Int>(capacity: 100)
+        let calm = FairQueue<String, Int>.calm
         for ticket in 1...calm + 2 { #expect(line.add(ticket, of: "flood") == nil) }
         #expect(rest(&line) == [calm + 2, calm + 1] + Array(1...calm))
     }
 
     /// Where as many come as go, the one that came first is not overtaken for ever.
     @Test func noTicketIsOvertakenForever() {
-        var line = FairLine<String, Int>(capacity: 100)
+        var line = FairQueue<String, Int>(capacity: 100)
         for ticket in 0..<4 { _ = line.add(ticket, of: "a") }
         for ticket in 4..<20 {
             #expect(line.next() == ticket - 4)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func aFullLineDropsTheOldestTicketOfTheLongestSource() {
-        var line = FairLine<String, Int>(capacity: 4)
+        var line = FairQueue<String, Int>(capacity: 4)
         #expect(line.add(1, of: "honest") == nil)
         for ticket in 2...4 { #expect(line.add(ticket, of: "flood") == nil) }
         #expect(line.add(5, of: "flood") == 2)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func aRemovedTicketIsNotCalled() {
-        var line = FairLine<String, Int>(capacity: 4)
+        var line = FairQueue<String, Int>(capacity: 4)
         for ticket in 1...3 { _ = line.add(ticket, of: ticket == 1 ? "a" : "b") }
         let removed = [(1, "a"), (1, "a"), (2, "a"), (2, "b")].map { line.remove($0, of: $1) }
         #expect(removed == [true, false, false, true])
@@ -62,7 +62,7 @@ import Testing
         var generator = SeededGenerator(seed: 11)
         for _ in 0..<100 {
             let capacity = Int.random(in: 1...12, using: &generator)
-            var line = FairLine<Int, Int>(capacity: capacity)
+            var line = FairQueue<Int, Int>(capacity: capacity)
             var waiting: [Int: Int] = [:]
             for ticket in 0..<200 {
                 switch Int.random(in: 0..<4, using: &generator) {

@@ -4,7 +4,7 @@
 /// its newest goes first. When the queue is full, the oldest ticket of the source with the most tickets is dropped. A
 /// flood from one source therefore delays each other source by one turn, and a ticket that follows a flood of its own
 /// source does not wait for the whole flood. Without a flood, tickets keep their order.
-struct FairLine<Source: Hashable, Ticket: Hashable> {
+struct FairQueue<Source: Hashable, Ticket: Hashable> {
     /// The most tickets of one source that are served oldest first.
     static var calm: Int { 16 }
 
