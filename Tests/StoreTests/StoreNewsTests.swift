@@ -48,8 +48,9 @@ import Testing
     @Test(arguments: Backend.available)
     func aSignOutThatAnotherProcessHasMadeCanBeRepeated(_ backend: Backend) async throws {
         try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
+            let waits = Mutex(0)
             let here = Accounts(database: database, cost: Self.cost)
-            let there = Accounts(database: database, cost: Self.cost)
+            let there = Accounts(database: database, cost: Self.cost, outlast: { waits.withLock { $0 += 1 } })
             let account = try await here.create(
                 NewAccount(email: "ape@example.com", password: "banana", storefront: "USA"), at: 1)
             let token = try await Self.signIn(here)
@@ -57,6 +58,15 @@ import Testing
             #expect(try await here.signOut(account, deviceID: nil) == 1)
             #expect(try await there.signOut(account, deviceID: nil) == 0)
             #expect(try await refusal { try await there.account(token: token) } == .notSignedIn)
+
+            // A device repeats its sign-out. The first process may have been killed before others had heard of it, so
+            // the answer waits until none uses what it kept.
+            let (one, two) = (try await Self.signIn(here), try await Self.signIn(here))
+            try await there.signOut(token: one)
+            #expect(waits.withLock { $0 } == 0)
+            try await here.signOut(token: two)
+            try await there.signOut(token: two)
+            #expect(waits.withLock { $0 } == 1)
         }
     }
 
