@@ -86,7 +86,8 @@ public final class Connection {
     /// - Parameters:
     ///   - topic: The kind of data that has changed: 1 to 40 small letters and full stops, such as `accounts`. The
     ///     others hear it behind the last word of the schema's name, as `sandbox.accounts`.
-    ///   - detail: Which part of it has changed, at most 200 bytes in one line; empty for all of it.
+    ///   - detail: Which part of it has changed, at most ``Announcement/longestDetail`` bytes in one line; empty for
+    ///     all of it.
     ///   - isAwaited: Whether ``Database/write(_:)`` returns only when all live processes have applied the change, or
     ///     can no longer use what they keep, which takes little more than a second.
     /// - Throws: ``DatabaseError`` `invalidValue` for a topic or a detail of another form, `closed` after the

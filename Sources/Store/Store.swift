@@ -102,6 +102,7 @@ public final class Store: Sendable {
         apiKeys: APIKeys? = nil, isFresh: @escaping @Sendable () -> Bool = { true }
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
+        let membership = databases.membership
         let (setting, highest) = try await database.read { connection in
             let highest = [
                 try Transactions.highestID(connection), try RestoredTransactions.highestID(connection),
@@ -115,14 +116,15 @@ public final class Store: Sendable {
         let payments = try await SandboxPaymentProcessor.open(database) {
             changes.record(ChangeTopic(.faults, environment))
         }
-        let rateLimits = try await APIRateLimits.open(database, isShared: databases.membership != nil)
+        let rateLimits = try await APIRateLimits.open(database, isShared: membership != nil)
         let faults = try await Faults.open(
             database, now: { clock.milliseconds }, changed: { changes.record(ChangeTopic(.faults, environment)) })
         return Store(
             environment: environment, database: database,
             accounts: Accounts(
                 database: database, cost: passwordCost,
-                changed: { changes.record(ChangeTopic(.accounts, environment)) }, isFresh: isFresh),
+                changed: { changes.record(ChangeTopic(.accounts, environment)) }, isFresh: isFresh,
+                outlast: { try await membership?.outlastLeases() }),
             clock: clock, apps: apps,
             catalog: catalog, content: content, changes: changes, payments: payments, processor: processor ?? payments,
             ids: TransactionIDs(

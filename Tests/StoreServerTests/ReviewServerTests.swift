@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Reviews over HTTP", .timeLimit(.minutes(1)))
 struct ReviewServerTests {
-    private static let items = """
+    static let items = """
 
         items:
           - number: 1000

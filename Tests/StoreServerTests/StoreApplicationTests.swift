@@ -129,6 +129,21 @@ import UnixSignals
         }
     }
 
+    /// As when the operator registers an app while the process hears of another one.
+    @Test func `a file of the data directory can be written twice at once`() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let data = try DataDirectory(directory.url)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try data.write(Array("secret".utf8), to: "file", isSecret: true) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try String(contentsOf: data.path("file"), encoding: .utf8) == "secret")
+            data.release()
+        }
+    }
+
     @Test func aClosedStoreGivesItsDataDirectoryBack() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let configuration = try RunningServer.configuration(directory.url)

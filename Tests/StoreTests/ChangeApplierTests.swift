@@ -48,8 +48,9 @@ import Testing
     @Test(arguments: Backend.available)
     func aSignOutThatAnotherProcessHasMadeCanBeRepeated(_ backend: Backend) async throws {
         try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
+            let waits = Mutex(0)
             let here = Accounts(database: database, cost: Self.cost)
-            let there = Accounts(database: database, cost: Self.cost)
+            let there = Accounts(database: database, cost: Self.cost, outlast: { waits.withLock { $0 += 1 } })
             let account = try await here.create(
                 NewAccount(email: "ape@example.com", password: "banana", storefront: "USA"), at: 1)
             let token = try await Self.signIn(here)
@@ -57,6 +58,15 @@ import Testing
             #expect(try await here.signOut(account, deviceID: nil) == 1)
             #expect(try await there.signOut(account, deviceID: nil) == 0)
             #expect(try await refusal { try await there.account(token: token) } == .notSignedIn)
+
+            // A device repeats its sign-out. The first process may have been killed before others had heard of it, so
+            // the answer waits until none uses what it kept.
+            let (one, two) = (try await Self.signIn(here), try await Self.signIn(here))
+            try await there.signOut(token: one)
+            #expect(waits.withLock { $0 } == 0)
+            try await here.signOut(token: two)
+            try await there.signOut(token: two)
+            #expect(waits.withLock { $0 } == 1)
         }
     }
 
@@ -228,6 +238,60 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
+    func `only what another process has changed in an app is read again`(_ backend: Backend) async throws {
+        try await backend.withTestDatabases { database, apps async throws in
+            let here = try await ManagedScene.open(database, apps: apps)
+            let there = try await ManagedScene.open(database, apps: apps)
+            let app = Self.managedApp
+            try await here.register()
+            for productID in ["gems", "coins"] as [ProductID] { try await here.create(productID) }
+            // It has not heard of the app.
+            try await there.managed.reload(.products(["gems"], of: app))
+            #expect(there.managed.apps == here.managed.apps)
+            for productID in ["gems", "coins"] as [ProductID] {
+                try await here.change(productID, ["displayPrice": .string("1.99")])
+            }
+            try await here.review(.manual)
+            try await there.managed.reload(.products(["gems"], of: app))
+            let (new, old) = (try here.managed.app(app), try there.managed.app(app))
+            #expect(old.review == .manual && old.product("gems") == new.product("gems"))
+            #expect(old.product("coins") != new.product("coins"))
+            // Products that are new, or deleted.
+            let before = try #require(new.product("gems"))
+            try await here.managed.deleteProduct("gems", of: app, revision: before.revision, by: "anna")
+            try await here.create("pearls")
+            try await there.managed.reload(.products(["gems", "coins", "pearls"], of: app))
+            #expect(there.managed.apps == here.managed.apps)
+            #expect(there.catalogs.all.value.app(app)?.products.map(\.productID) == ["coins", "pearls"])
+            _ = try await here.managed.changeChecklist(.tax, isRequired: true, isDone: nil, by: "anna")
+            try await there.managed.reload(.products([], of: app))
+            #expect(there.managed.checklist != here.managed.checklist)
+            try await there.managed.reload(.checklist)
+            #expect(there.managed.checklist == here.managed.checklist)
+        }
+    }
+
+    @Test(arguments: [
+        ManagedPart.everything, .checklist, .app("com.example.app"), .products([], of: "com.example.app"),
+        .products(["gems", "coins"], of: "com.example.app"),
+    ])
+    func `a part of the managed catalog is read back from its announcement`(_ part: ManagedPart) {
+        #expect(ManagedPart(detail: part.detail) == part)
+    }
+
+    @Test func `the whole app stands for products whose identifiers do not fit`() {
+        let bundleID = BundleID(String(repeating: "b", count: 155))
+        let longest = ProductID(String(repeating: "p", count: StoreLimits.identifier))
+        for (count, part) in [
+            (1, ManagedPart.products([longest], of: bundleID)), (2, .app(bundleID)),
+        ] {
+            let products = ManagedPart.products(Array(repeating: longest, count: count), of: bundleID)
+            #expect(ManagedPart(detail: products.detail) == part)
+        }
+        #expect(ManagedPart(detail: "of a newer program") == .everything)
+    }
+
+    @Test(arguments: Backend.available)
     func aManagedAppInAFileOfAnotherProcessStaysAsItIs(_ backend: Backend) async throws {
         try await backend.withTestDatabases { database, apps async throws in
             let files = try Catalog(
@@ -327,7 +391,7 @@ import Testing
 
             try await here.register()
             let before = changes.snapshot
-            try await hear("apps.managed", Self.managedApp.rawValue)
+            try await hear("apps.managed", ManagedPart.app(Self.managedApp).detail)
             #expect(there.managed.manages(Self.managedApp))
             #expect(changes.snapshot.changed(since: before).map(\.name) == ["catalog"])
             try await test.reviews.rate(TestReviews.book, stars: 4, by: test.reviewer(), owns: true)

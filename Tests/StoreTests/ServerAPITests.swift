@@ -204,6 +204,35 @@ struct TestAPI {
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `a process that may have missed a new key asks the database`(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let isFresh = Mutex(true)
+            let there = try await APIKeys.open(test.databases, isFresh: { isFresh.withLock { $0 } })
+            // Makes a key of which the other process does not hear.
+            let here = try await TestAPI(test)
+            let (keyID, token) = (here.key.key.keyID, try here.authorization())
+            @Sendable func judge() async throws -> APIKey? {
+                try await there.confirmed { APIToken.key(authorizing: token, there, at: TestAPI.now) }
+            }
+            #expect(try await judge() == nil)
+            isFresh.withLock { $0 = false }
+            let found = try await withThrowingTaskGroup(of: APIKey?.self) { group in
+                for _ in 0..<20 { group.addTask { try await judge() } }
+                return try await group.reduce(into: [APIKey?]()) { $0.append($1) }
+            }
+            #expect(found == Array(repeating: here.key.key, count: 20))
+            // A later key is not in what was read for the first one.
+            let next = try await here.keys.make(for: TestStore.bundleID, at: 2).key
+            #expect(try await there.confirmed { there[next.keyID] } == next)
+            #expect(try await there.confirmed { there["0000000000"] } == nil)
+            _ = try await here.keys.revoke(keyID, at: 3)
+            #expect(try await judge() == nil)
+            isFresh.withLock { $0 = true }
+            #expect(there[next.keyID] == next)
+        }
+    }
+
     @Test(arguments: Backend.available) func keysAreKept(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let keys = try await APIKeys.open(test.databases)

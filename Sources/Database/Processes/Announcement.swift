@@ -1,5 +1,8 @@
 /// A change of something that other processes keep in memory.
 public struct Announcement: Sendable, Hashable {
+    /// The greatest size of a detail, in bytes.
+    public static let longestDetail = 500
+
     /// The kind of data that has changed: the last word of the schema's name, a full stop, and the topic that was given
     /// to ``Connection/announce(_:_:isAwaited:)``, as `sandbox.accounts`.
     public var topic: String
@@ -12,11 +15,11 @@ public struct Announcement: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// Whether the topic consists of 1 to 40 small letters and full stops, and the detail of at most 200 bytes in one
-    /// line.
+    /// Whether the topic consists of 1 to 40 small letters and full stops, and the detail of at most
+    /// ``longestDetail`` bytes in one line.
     var isWellFormed: Bool {
         let isTopic = topic.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == 0x2e }
-        return isTopic && (1...40).contains(topic.utf8.count) && detail.utf8.count <= 200
+        return isTopic && (1...40).contains(topic.utf8.count) && detail.utf8.count <= Self.longestDetail
             && !detail.utf8.contains(0) && !detail.utf8.contains(0x0a)
     }
 }

@@ -157,6 +157,12 @@ public final class Membership: Fence {
     ///   has it. A call that throws is followed by one with nil.
     public func hear(_ apply: @escaping @Sendable ([Announcement]?) async throws -> Void) { core.hear(apply) }
 
+    /// Returns when no process uses any more what it kept before the call without having applied the awaited changes
+    /// until then, also those of a writer that was killed while it waited. This takes 1.25 seconds.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    public func outlastLeases() async throws { try await Task.sleep(for: core.timing.lease + core.timing.slack) }
+
     /// Calls `completion` when all live processes have applied this node's changes up to a version, or can no longer
     /// use what they keep.
     func whenApplied(_ version: Int64, _ completion: @escaping Job.Completion) { core.wait(for: version, completion) }

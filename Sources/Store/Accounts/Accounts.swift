@@ -17,6 +17,8 @@ public struct Accounts: Sendable {
     private let changed: @Sendable () -> Void
     /// Whether ``signedIn`` has followed the changes of other processes.
     private let isFresh: @Sendable () -> Bool
+    /// Waits until no process uses what it kept before the call.
+    private let outlast: @Sendable () async throws -> Void
 
     /// - Parameters:
     ///   - cost: the cost of hashing a new password. A stored password is checked at the cost it was stored with.
@@ -24,15 +26,18 @@ public struct Accounts: Sendable {
     ///   - changed: called when accounts or their devices have changed.
     ///   - isFresh: whether this process has heard of all accounts that other processes changed until a second ago.
     ///     While it has not, each request reads its account from the database.
+    ///   - outlast: waits until no process uses accounts that it kept before the call.
     init(
         database: Database, cost: PasswordCost = .standard, work: PasswordWork = .shared,
-        changed: @escaping @Sendable () -> Void = {}, isFresh: @escaping @Sendable () -> Bool = { true }
+        changed: @escaping @Sendable () -> Void = {}, isFresh: @escaping @Sendable () -> Bool = { true },
+        outlast: @escaping @Sendable () async throws -> Void = {}
     ) {
         self.database = database
         self.cost = cost
         self.work = work
         self.changed = changed
         self.isFresh = isFresh
+        self.outlast = outlast
         // Every device request looks its token up here. 65,536 entries take about 15 MiB.
         signedIn = RecentValues(capacity: 1 << 16)
     }
@@ -120,17 +125,20 @@ public struct Accounts: Sendable {
         return (token, account)
     }
 
-    /// Deletes a token.
-    /// - Throws: ``DatabaseError``.
+    /// Deletes a token. Returns when no process accepts it any more.
+    /// - Throws: ``DatabaseError``; `CancellationError` when the task is cancelled while it waits for other processes.
     public func signOut(token: String) async throws {
         let digest = Self.digest(token)
-        try await database.write { connection in
+        let count = try await database.write { connection in
             let count = try connection.execute("DELETE FROM device_tokens WHERE token_digest = $1", [digest])
-            // Anyone can send tokens that there are not, and must not thereby keep the processes busy.
             if count > 0 { try connection.announce("accounts", Hexadecimal.encoded(digest)) }
+            return count
         }
         signedIn.removeValue(for: digest)
         changed()
+        // An earlier request may have deleted it, whose process ended before all others had heard of it. That is not
+        // announced again: anyone can send tokens that there are not, and must not thereby keep the processes busy.
+        if count == 0 { try await outlast() }
     }
 
     /// Forgets cached accounts that another process has changed.

@@ -69,7 +69,7 @@ extension ContentLibrary {
                 .wrongState, "Another request changed the version at the same moment. Load the version again.")
         }
         try version.record(moments, connection)
-        try connection.announce("content", isAwaited: false)
+        try connection.announce("content")
         version.state = machine.state
         version.approvedAt = approvedAt
         version.history += moments

@@ -46,7 +46,7 @@ extension HostedProduct {
             ON CONFLICT (bundle_id, product_id) DO UPDATE SET is_hosted = excluded.is_hosted,
                 changed_at = excluded.changed_at
             """, [product.bundleID.rawValue, product.productID.rawValue, isHosted, now])
-        try connection.announce("content", isAwaited: false)
+        try connection.announce("content")
     }
 
     /// Sets the review rule of a product; nil for the app's rule.

@@ -74,6 +74,20 @@ public final class ManagedCatalog: Sendable {
         }
     }
 
+    /// Reads again what a process has changed.
+    /// - Throws: ``DatabaseError``; ``StoreError`` `unknown_app` when the database does not have the app.
+    func reload(_ part: ManagedPart) async throws {
+        switch part {
+        case .everything: try await reload(nil)
+        case .checklist: _ = try await refreshChecklist()
+        case .app(let bundleID): try await reload(bundleID)
+        case .products(let productIDs, let bundleID):
+            // The app's other products have been read, unless everything is about to be read again.
+            guard manages(bundleID) else { return try await reload(bundleID) }
+            _ = try await refresh(productIDs, of: bundleID)
+        }
+    }
+
     /// Reads again what another process may have changed.
     /// - Parameter bundleID: the app; nil for all apps and the checklist.
     /// - Throws: ``DatabaseError``.
@@ -170,7 +184,7 @@ public final class ManagedCatalog: Sendable {
                 guard try ManagedRows.insert(app, connection) else { throw Self.registered(frame.bundleID) }
                 try ManagedRows.record(
                     [Self.appChange("register", nil, app, at: now, by: author)], of: app.bundleID, connection)
-                try Self.announce(app.bundleID, connection)
+                try Self.announce(.app(app.bundleID), connection)
             }
             try await reload(app.bundleID)
             try didRegister()
@@ -260,7 +274,7 @@ public final class ManagedCatalog: Sendable {
                 guard try ManagedRows.update(after, connection) else { throw StaleRevision(app: known, owner: known) }
                 try ManagedRows.record(
                     [Self.appChange(kind, before, after, at: now, by: author)], of: bundleID, connection)
-                try Self.announce(bundleID, connection)
+                try Self.announce(.products([], of: bundleID), connection)
             }
             return try await refresh([], of: bundleID)
         }
@@ -284,7 +298,7 @@ public final class ManagedCatalog: Sendable {
                     items[index].done = isDone ? .init(date: now, author: author) : nil
                 }
                 try ManagedRows.save(items[index], connection)
-                try Self.announce(nil, connection)
+                try Self.announce(.checklist, connection)
             }
             return try await refreshChecklist()
         }
@@ -310,7 +324,7 @@ public final class ManagedCatalog: Sendable {
             try await database.write { connection in
                 guard let frame = try ManagedRows.app(bundleID, connection) else { throw Self.unknown(bundleID) }
                 try change(connection, frame)
-                try Self.announce(bundleID, connection)
+                try Self.announce(.products(productIDs, of: bundleID), connection)
             }
             return try await refresh(productIDs, of: bundleID)
         }
@@ -324,7 +338,7 @@ public final class ManagedCatalog: Sendable {
             try await registry.register([bundleID], at: now)
             let result = try await database.write { connection -> T in
                 let result = try change(connection)
-                try Self.announce(bundleID, connection)
+                try Self.announce(.app(bundleID), connection)
                 return result
             }
             try await reload(bundleID)
@@ -333,9 +347,9 @@ public final class ManagedCatalog: Sendable {
         }
     }
 
-    /// Tells the other processes that a change is about an app, or about the checklist for nil.
-    private static func announce(_ bundleID: BundleID?, _ connection: Connection) throws {
-        try connection.announce("managed", bundleID?.rawValue ?? "")
+    /// Tells the processes what a change is about.
+    private static func announce(_ part: ManagedPart, _ connection: Connection) throws {
+        try connection.announce("managed", part.detail)
     }
 
     /// Reads an app without its products and the changed products again.
@@ -346,10 +360,18 @@ public final class ManagedCatalog: Sendable {
                 return (try ManagedRows.app(bundleID, connection), products)
             }
             guard var new = frame else { throw Self.unknown(bundleID) }
-            new.products = try app(bundleID).products
-            new.products.removeAll { product in productIDs.contains { $0 == product.productID } }
-            new.products = (new.products + read).sorted { $0.place < $1.place }
-            take(new)
+            var known = try app(bundleID)
+            let products = known.products
+            let asked = Set(productIDs)
+            known.products = products.filter { asked.contains($0.productID) }
+            new.products = read.sorted { $0.place < $1.place }
+            // A process hears its own changes, too, and need not make the catalogs anew for them.
+            let isKnown = new == known
+            new.products =
+                isKnown
+                ? products
+                : (products.filter { !asked.contains($0.productID) } + read).sorted { $0.place < $1.place }
+            if !isKnown { take(new) }
             return new
         }
     }

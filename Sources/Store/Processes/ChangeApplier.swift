@@ -53,7 +53,8 @@ public struct ChangeApplier: Sendable {
 
     /// Reads again what the announcements are about. A part that cannot be read keeps no other part from it.
     /// - Parameter heard: the announcements; nil when some may have been missed, so that everything is read again.
-    /// - Throws: the first error: ``DatabaseError``, and the errors of `authority`. Then call it again with nil.
+    /// - Throws: the first error: ``DatabaseError``, ``StoreError`` `unknown_app` for a managed app that the database
+    ///   does not have, and the errors of `authority`. Then call it again with nil.
     public func apply(_ heard: [Announcement]?) async throws {
         let parts: [Part?] = heard?.map { Self.part(of: $0) } ?? [nil]
         var failure: (any Error)?
@@ -97,7 +98,7 @@ public struct ChangeApplier: Sendable {
             partners.forget()
             changes.record(ChangeTopic(.feeds, nil))
         case .managed:
-            try await managed.reload(part.detail.isEmpty ? nil : BundleID(part.detail))
+            try await managed.reload(ManagedPart(detail: part.detail))
             changes.record(ChangeTopic(.catalog, nil))
         case .reviews:
             try await reviews.recount(Int64(part.detail))

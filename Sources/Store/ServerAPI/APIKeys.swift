@@ -2,6 +2,7 @@ import Crypto
 import Database
 import Foundation
 import StoreWire
+import Synchronization
 
 /// A key with which an app's server signs its requests to the App Store Server API. It is good in both environments.
 public struct APIKey: Sendable, Equatable {
@@ -46,6 +47,10 @@ public final class APIKeys: Sendable {
     private let keys: KeptValue<[String: APIKey]>
     /// Whether ``keys`` has followed the changes of other processes.
     private let isFresh: @Sendable () -> Bool
+    /// Reads the keys for one request at a time.
+    private let lookups = SerialTasks()
+    /// When the last of these reads began; nil before the first.
+    private let lastLookup = Mutex<ContinuousClock.Instant?>(nil)
 
     private init(database: Database, keys: [String: APIKey], isFresh: @escaping @Sendable () -> Bool) {
         self.database = database
@@ -82,15 +87,20 @@ public final class APIKeys: Sendable {
         keys.read { $0[keyID] }.flatMap { $0.keyID.hasSameBytes(as: keyID) ? $0 : nil }
     }
 
-    /// Finds a good key among those that this process keeps. While another process may have revoked it since, the
-    /// database is asked, too.
-    /// - Parameter find: returns the key of a request that would be accepted, so that others ask nothing.
+    /// Finds a good key among those that this process keeps. While another process may have created or revoked it
+    /// since, the database is asked, too.
+    /// - Parameter find: returns the key of a request that would be accepted; nil when no key that is kept would be. It
+    ///   runs again when the keys were read for it.
     /// - Returns: the key; nil when `find` has none, or the key is revoked.
     /// - Throws: ``DatabaseError``.
     func confirmed(_ find: () -> APIKey?) async throws -> APIKey? {
         // Before the key is found, since the process may hear of the revocation in between.
         let isCertain = isFresh()
-        guard let key = find() else { return nil }
+        guard let key = find() else {
+            guard !isCertain else { return nil }
+            try await readSince(.now)
+            return find()
+        }
         guard !isCertain else { return key }
         let keyID = key.keyID
         let isGood = try await database.read { connection in
@@ -98,6 +108,16 @@ public final class APIKeys: Sendable {
                 != nil
         }
         return isGood ? key : nil
+    }
+
+    /// Reads the keys again, unless a read for another request has begun since a time.
+    private func readSince(_ time: ContinuousClock.Instant) async throws {
+        try await lookups.run { [self] in
+            guard lastLookup.withLock({ $0.map { $0 < time } ?? true }) else { return }
+            let start = ContinuousClock.now
+            try await reload()
+            lastLookup.withLock { $0 = start }
+        }
     }
 
     /// All keys, in the order in which they were created.

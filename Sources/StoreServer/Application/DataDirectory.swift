@@ -1,12 +1,15 @@
 import Foundation
 import Glibc
 import ServerSupport
+import Synchronization
 
 /// The folder in which a server keeps everything. One process at a time can hold it.
 public final class DataDirectory: Sendable {
     /// The folder's location.
     public let url: URL
     private let lock: DirectoryLock
+    /// Lets one write of a file follow the other, since they use the same name beside it.
+    private let writes = Mutex(())
 
     /// Locks the folder, and creates it with mode 0700 when it does not exist.
     /// A restore that was killed while it moved its files into the folder is ended first.
@@ -52,12 +55,16 @@ public final class DataDirectory: Sendable {
     /// one.
     /// - Parameter isSecret: whether the file has mode 0600 rather than 0644, from the first byte on.
     func write(_ bytes: some DataProtocol, to name: String, isSecret: Bool) throws {
+        let data = Array(bytes)
+        try writes.withLock { _ in try replace(name, by: data, isSecret: isSecret) }
+    }
+
+    private func replace(_ name: String, by data: [UInt8], isSecret: Bool) throws {
         let target = path(name)
         let aside = target.path + ".\(getpid()).new"
         unlink(aside)
         let file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isSecret ? 0o600 : 0o644)
         guard file >= 0 else { throw failure(name) }
-        let data = Array(bytes)
         var written = 0
         while written < data.count {
             let count = data.withUnsafeBytes {

@@ -110,17 +110,22 @@ extension StoreApplication {
         while !isCurrent(), .now < end, (try? await Task.sleep(for: .milliseconds(10))) != nil {}
     }
 
-    /// Takes over what other processes have changed. Nil stands for everything.
+    /// Takes over what other processes have changed. Nil stands for everything. Throws the errors of
+    /// ``StoreNews/apply(_:)``.
     var listener: @Sendable ([Announcement]?) async throws -> Void {
         let news = ChangeApplier(
             sandbox: sandbox, production: production, apps: apps, keys: apiKeys, partners: partners, managed: managed,
             reviews: reviews, content: desk.library,
             authority: { [currentAuthority] in try await currentAuthority.reload() }, changes: changes)
-        return { [apps, directory] heard in
+        return { [apps, directory, logger] heard in
             try await news.apply(heard)
             // The file has the secrets of apps that another process has registered, too.
-            if heard?.contains(where: { $0.topic == "apps.apps" }) ?? true {
-                try Self.writeSecrets(of: apps, to: directory)
+            guard heard?.contains(where: { $0.topic == "apps.apps" }) ?? true else { return }
+            do { try Self.writeSecrets(of: apps, to: directory) } catch {
+                // No request needs the file, so the process goes on with what it has heard.
+                logger.error(
+                    "shared-secrets.json is not written, it may lack apps until the next change of an app",
+                    metadata: ["problem": "\(error)"])
             }
         }
     }

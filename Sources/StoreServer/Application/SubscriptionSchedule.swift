@@ -1,3 +1,4 @@
+import Database
 import Logging
 import ServiceLifecycle
 import Store
@@ -9,7 +10,9 @@ struct SubscriptionSchedule: Service {
     let claims: Claims?
     let logger: Logger
     /// How long to wait after a failure, such as a payment processor that cannot be reached.
-    var pause = Duration.seconds(60)
+    private static let pause = Duration.seconds(60)
+    /// How long to wait after an error of the database, which may be moving to another server.
+    private static let databasePause = Duration.seconds(2)
 
     /// Creates the schedule, and lets the stores settle subscriptions under its claims.
     init(stores: [Store], claims: Claims? = nil, logger: Logger) {
@@ -39,7 +42,8 @@ struct SubscriptionSchedule: Service {
                                 "environment": "\(store.environment.name)",
                                 "problem": "\((error as? StoreError)?.detail ?? "\(error)")",
                             ])
-                        next = .now + pause
+                        let pause = error is DatabaseError ? Self.databasePause : Self.pause
+                        next = max(next, ContinuousClock.now + pause)
                     }
                 }
             }

@@ -47,18 +47,33 @@ struct SeveralProcessesTests {
                 }, body)
         }
 
-        /// Opens a server that does not start.
-        func refused(
-            _ name: String, _ change: (inout StoreServerConfiguration) -> Void
-        ) async throws -> (any Error)? {
+        /// Opens a server until the body ends. It has no ports and does no scheduled work.
+        func open<T>(
+            _ name: String, _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+            _ body: (StoreApplication) async throws -> T
+        ) async throws -> T {
             let own = folder.appendingPathComponent(name)
             try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
             var configuration = try RunningServer.configuration(own)
             share(&configuration)
             change(&configuration)
+            let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
             do {
-                let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
+                let result = try await body(application)
                 await application.close()
+                return result
+            } catch {
+                await application.close()
+                throw error
+            }
+        }
+
+        /// Opens a server that does not start.
+        func refused(
+            _ name: String, _ change: (inout StoreServerConfiguration) -> Void
+        ) async throws -> (any Error)? {
+            do {
+                try await open(name, change) { _ in }
                 return nil
             } catch {
                 return error
