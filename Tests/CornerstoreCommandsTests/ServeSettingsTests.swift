@@ -81,7 +81,7 @@ import Testing
             ([:], 6), ([.noMerchant: "true"], 5), ([.noConsole: "true"], 5),
             ([.noMerchant: "true", .noConsole: "true"], 4), ([.noConsole: "false"], 6),
         ]
-        for (flags, ports) in cases { #expect(try settings(flags: flags).ports() == ports, "\(flags)") }
+        for (flags, ports) in cases { #expect(try settings(flags: flags).portCount() == ports, "\(flags)") }
     }
 
     @Test(arguments: ["", "x", "0", "-1", "1:0", "1:2:3", "1:", ":1", "nan", "inf", "1e9"])

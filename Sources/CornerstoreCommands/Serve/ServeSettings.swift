@@ -151,14 +151,14 @@ struct ServeSettings {
             account: try layers.rate(.accountRate, otherwise: usual.account))
         configuration.signInRates = try layers.isSet(.noRateLimits) ? nil : signIns
         configuration.limits = try layers.limits(
-            ports: try ports(),
+            ports: try portCount(),
             databaseConnections: configuration.databaseURL == nil ? 0 : 2 * configuration.connections)
         return configuration
     }
 
     /// Returns the number of ports that are opened: the store's four, the merchant's and the console's.
     /// - Throws: ``CommandError`` that names the wrong option.
-    func ports() throws -> Int {
+    func portCount() throws -> Int {
         try 4 + [ServeSetting.noMerchant, .noConsole].filter { try !layers.isSet($0) }.count
     }
 
