@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func findingsAreATableWithWhatToDo() async throws {
+    @Test func findingsAreATableWithAdvice() async throws {
         try await withFolder { directory, folder in
             try Data("#!/bin/sh\n".utf8).write(to: URL(filePath: folder + "/Contents/run.sh"))
             try Data("x".utf8).write(to: URL(filePath: folder + "/stray"))
@@ -71,7 +71,7 @@ import Testing
                 #expect(result.status == 1)
                 #expect(result.output.contains("2 findings"))
                 #expect(result.output.contains("executable-code") && result.output.contains("Contents/run.sh"))
-                #expect(result.output.contains("what to do"))
+                #expect(result.output.contains("advice"))
                 let document = try await Capture.run(["content"] + arguments + ["--json"]).output.object()
                 #expect(document["valid"] as? Bool == false)
                 let findings = try #require(document["findings"] as? [[String: String]])
