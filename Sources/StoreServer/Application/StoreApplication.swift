@@ -348,7 +348,8 @@ public struct StoreApplication: Sendable {
             services.append(ChangeHints(membership: membership, changes: changes, stores: [sandbox, production]))
             services.append(
                 ProcessWatch(
-                    process: process, facts: facts, news: operatorDesk.news, changes: changes, logger: logger))
+                    process: process, health: operation.health, facts: facts, news: operatorDesk.news, changes: changes,
+                    logger: logger))
         }
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
         // A group stops its last service first.
