@@ -8,8 +8,8 @@ extension ControlAPI {
         public var issuerId: String
         /// The bundle identifier of the app that the key may ask about.
         public var bundleId: String
-        /// The public half as SubjectPublicKeyInfo in PEM.
-        public var publicKey: String
+        /// The public half as SubjectPublicKeyInfo in PEM; nil from an older store.
+        public var publicKey: String?
         /// When the key was created, in ISO 8601.
         public var createdDate: String
         /// When the key was revoked, in ISO 8601; nil while it is good.
@@ -17,7 +17,7 @@ extension ControlAPI {
 
         /// Creates a key.
         public init(
-            keyId: String, issuerId: String, bundleId: String, publicKey: String, createdDate: String,
+            keyId: String, issuerId: String, bundleId: String, publicKey: String?, createdDate: String,
             revokedDate: String? = nil
         ) {
             self.keyId = keyId

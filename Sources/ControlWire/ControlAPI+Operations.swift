@@ -208,6 +208,8 @@ extension ControlAPI {
     public struct StoreProcess: Codable, Sendable, Equatable {
         /// The ``state`` of a process that can answer requests.
         public static let ready = "ready"
+        /// The ``state`` of a process whose ports are not open yet.
+        public static let starting = "starting"
         /// The ``state`` of a process that has given no sign of life for two seconds: it was killed, or has lost the
         /// database.
         public static let silent = "silent"
@@ -222,7 +224,7 @@ extension ControlAPI {
         public var startedDate: String
         /// Whether it is the process that answers.
         public var isOwn: Bool
-        /// `ready`, `silent`, or the reason for which its `GET /ready` answers 503.
+        /// `ready`, `starting`, `silent`, or the reason for which its `GET /ready` answers 503.
         public var state: String
         /// The seconds since its last sign of life; 0 for the process that answers.
         public var silence: Int

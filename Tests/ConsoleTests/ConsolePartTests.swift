@@ -161,7 +161,10 @@ import Testing
             }
             let control = SharedControl(
                 calls: console.store.inProcessControl,
-                processes: [process(1, "ready"), process(2, "cannot_hear"), process(3, "silent", silence: 180)])
+                processes: [
+                    process(1, "ready"), process(2, "cannot_hear"), process(3, "silent", silence: 180),
+                    process(4, "no_standby"), process(5, "starting"),
+                ])
             var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
             logger.logLevel = .critical
             let application = ConsoleApplication(
@@ -172,12 +175,13 @@ import Testing
             #expect(settings.contains("id=\"processes\""))
             for words in [
                 "process 4701 on store-1", "this one", "http://10.0.0.13:8400", "2027-01-15 07:00:00", "Ready",
-                "Does not hear the others", "cannot_hear", "Silent", "for 3 min",
+                "Does not hear the others", "cannot_hear", "Silent", "for 3 min", "No standby confirms its writes",
+                "Is starting",
             ] {
                 #expect(settings.contains(words), "\(words)")
             }
             let overview = try await browser.get("/sandbox").text
-            #expect(overview.contains("2 not ready") && overview.contains("of this process"))
+            #expect(overview.contains("4 not ready") && overview.contains("of this process"))
             #expect(try await browser.get("/sandbox/notifications").text.contains(ProcessParts.ownNote))
         }
     }

@@ -195,6 +195,28 @@ import Testing
         }
     }
 
+    /// Scheduled work goes on sooner after an error of the database than of the payment processor.
+    @Test func `a renewal that the database fails to count stays due, with the database's error`() async throws {
+        let isUp = Mutex(true)
+        let processor = ScriptedProcessor { payment in
+            guard isUp.withLock({ $0 }) else { throw DatabaseError(.unavailable, "the primary is gone") }
+            return .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await Backend.sqlite.withStore(processor: processor) { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("gym.monthly", by: account)
+            isUp.withLock { $0 = false }
+            test.clock.milliseconds = try #require(first.expiresDate)
+            let error = await #expect(throws: DatabaseError.self) {
+                try await test.store.settleSubscriptionsOnSchedule()
+            }
+            #expect(error?.code == .unavailable)
+            isUp.withLock { $0 = true }
+            try await test.store.settleSubscriptionsOnSchedule()
+            #expect(try await test.ledger().count == 2)
+        }
+    }
+
     @Test(arguments: Backend.available) func whatCannotRenewEndsWithItsReason(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let (ape, bob) = (try await test.account(), try await test.account("bob@example.com"))

@@ -11,6 +11,7 @@ public final class Relay: @unchecked Sendable {
     private let listener: Int32
     private let lock = NSCondition()
     private var isCut = false
+    private var isRefusing = false
     /// How many bytes of the server's still pass before the rest is held; nil for all.
     private var toPass: Int?
     private var isHolding = false
@@ -72,6 +73,9 @@ public final class Relay: @unchecked Sendable {
         lock.withLock { silent.formUnion(pairs.flatMap { [$0.0, $0.1] }) }
     }
 
+    /// Ends new connections at once, until the cable is mended. Those that there are stay as they are.
+    public func refuse() { lock.withLock { isRefusing = true } }
+
     /// Keeps in mind the connections on which the client sends `text` from now on.
     public func mark(onSending text: String) {
         lock.withLock { mark = (Array(text.utf8), []) }
@@ -91,7 +95,7 @@ public final class Relay: @unchecked Sendable {
     /// Lets through what comes from now on, and what was held.
     public func mend() {
         lock.withLock {
-            isCut = false
+            (isCut, isRefusing) = (false, false)
             release()
         }
     }
@@ -145,7 +149,7 @@ public final class Relay: @unchecked Sendable {
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(server, $0, size) == 0 }
             }
             let isUsed = lock.withLock {
-                guard isConnected, !isCut else { return false }
+                guard isConnected, !isCut, !isRefusing else { return false }
                 pairs.append((client, server))
                 return true
             }

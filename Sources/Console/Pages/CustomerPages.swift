@@ -334,7 +334,7 @@ enum CustomerPages {
         var section = ConsoleSection("devices", "Devices", isLive: true)
         var table = ConsoleTable(
             "Devices that are signed in", [ConsoleColumn("Device"), ConsoleColumn("Signed in"), ConsoleColumn("Do")],
-            nothing: "The customer has not signed in on a device. Sign in on one:",
+            nothing: "No device is signed in. Sign in on one:",
             command: "cornerstore restore --account \(detail.account.email.shellWord)\(request.flag)")
         for device in detail.devices.prefix(50) {
             table.add([

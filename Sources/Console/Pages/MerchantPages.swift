@@ -94,9 +94,9 @@ enum MerchantPages {
             MerchantRoute.adminRedemptions(before: before, limit: 20))
         var table = MerchantParts.table(
             list.redemptions, request, caption: "Of each store, app and kind, the newest purchase first",
-            nothing: list.next == nil
-                ? "No redeemed purchases yet."
-                : "None of the 1,000 purchases before this place is redeemed.")
+            nothing: list.next != nil
+                ? "None of the 1,000 purchases before this place is redeemed."
+                : before == nil ? "No redeemed purchases yet." : "No more redeemed purchases.")
         table.next = list.next.map { request.link("merchant", [("redeemed", $0)]) + "#redemptions" }
         table.nextLabel = "More purchases"
         if before != nil { table.first = request.link("merchant") + "#redemptions" }

@@ -48,8 +48,10 @@ enum ProcessParts {
         }
     }
 
-    /// The reasons of `GET /ready` that one process can have alone.
+    /// The reasons of `GET /ready`, and the state before the ports are open.
     private static let words = [
+        ControlAPI.StoreProcess.starting: "Is starting", "stopping": "Is stopping",
+        "database": "Its database does not answer", "no_standby": "No standby confirms its writes",
         "cannot_hear": "Does not hear the others", "no_node": "Has lost its number",
         "clock_differs": "Its clock is wrong", "standby": "Its database is a standby",
         "catalog_differs": "Has other catalog files",

@@ -21,7 +21,8 @@ enum WebhookParts {
                         + WebhookState.allCases.map { ConsoleOption($0.rawValue, $0.rawValue, isChosen: $0 == state) })
             ], button: "Filter", isLine: true)
         let nothing =
-            "No webhooks. The merchant sends them to the address in its settings. Send a test event:"
+            state.map { "No webhooks in the state “\($0.rawValue)”. Send a test event:" }
+            ?? "No webhooks. The merchant sends them to the address in its settings. Send a test event:"
         var table = table([], request, caption: "Webhooks, newest first", nothing: nothing)
         do {
             let list: WebhookEventList = try await request.api.ask(

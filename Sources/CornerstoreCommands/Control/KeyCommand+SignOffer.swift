@@ -64,8 +64,9 @@ extension KeyCommand {
             }
             let signer = try StoreAPIKey(
                 bundleID: BundleID(known.bundleId), keyID: known.keyId, issuerID: known.issuerId, pem: pem)
-            guard signer.hasPublicKey(known.publicKey) else {
-                let owner = keys.first { signer.hasPublicKey($0.publicKey) }
+            // An older store does not tell the public keys, so its devices refuse the offer instead.
+            if let publicKey = known.publicKey, !signer.hasPublicKey(publicKey) {
+                let owner = keys.first { $0.publicKey.map { signer.hasPublicKey($0) } ?? false }
                 let contents =
                     owner.map { "It contains the key \(Style.printable($0.keyId)) of \(Style.printable($0.bundleId))." }
                     ?? "It contains a key that this store did not make."

@@ -56,19 +56,20 @@ public struct ContentDesk: Sendable {
     /// - Throws: ``DatabaseError``.
     public func takeIn(_ catalog: Catalog) async throws -> [String] {
         try await library.expireUploads(at: now)
-        var refusals: [String] = []
+        var (hosted, refusals): ([ContentProduct], [String]) = ([], [])
         for app in catalog.apps {
             for described in app.products where described.isHosted {
                 let product = ContentProduct(described.productID, of: app.bundleID)
                 guard try await library.isDecided(product) == nil else { continue }
                 do {
                     try await checkCanBeHosted(product, described.kind)
-                    try await library.setHosting(true, of: product, at: now)
+                    hosted.append(product)
                 } catch let error as StoreError {
                     refusals.append("\(app.bundleID): \(error.detail)")
                 }
             }
         }
+        try await library.host(hosted, at: now)
         return refusals
     }
 

@@ -41,7 +41,7 @@ extension ContentLibrary {
             try Self.take(step, with: versionID, reason: why, at: now, connection)
         }
         if version.state == .removed { try await forget(version.digest) }
-        try await refresh()
+        try await refresh(ManagedPart(version.product))
         return version
     }
 
@@ -69,7 +69,7 @@ extension ContentLibrary {
                 .wrongState, "Another request changed the version at the same moment. Load the version again.")
         }
         try version.record(moments, connection)
-        try connection.announce("content")
+        try connection.announce("content", ManagedPart(version.product).detail)
         version.state = machine.state
         version.approvedAt = approvedAt
         version.history += moments
@@ -105,7 +105,7 @@ extension ContentLibrary {
             }
             try HostedProduct.set(product, isHosted: isOn, at: now, connection)
         }
-        try await refresh()
+        try await refresh(ManagedPart(product))
         guard !isOn else { return }
         // Hosting is off now, so nothing more can be uploaded, completed or approved. If the process stops here,
         // turning hosting off again removes the rest.
@@ -116,6 +116,18 @@ extension ContentLibrary {
         for version in state?.versions ?? [] where version.state != .removed {
             try await unless(.wrongState) { _ = try await take(.remove, with: version.versionID, at: now) }
         }
+    }
+
+    /// Turns hosting of products on, in one transaction.
+    /// - Throws: ``DatabaseError``.
+    func host(_ products: [ContentProduct], at now: Int64) async throws {
+        guard !products.isEmpty else { return }
+        try await database.write { connection in
+            for product in products {
+                try HostedProduct.set(product, isHosted: true, in: .app(product.bundleID), at: now, connection)
+            }
+        }
+        try await refresh()
     }
 
     /// Removes something, unless the error says that another request has removed it meanwhile.

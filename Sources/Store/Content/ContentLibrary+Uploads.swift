@@ -188,13 +188,13 @@ extension ContentLibrary {
             let since = now()
             let above = try await database.write { connection in
                 try ContentUpload.setCheck(uploadID, since: since, connection)
-                try connection.announce("content", isAwaited: false)
+                try connection.announce("content", ManagedPart(upload.product).detail, isAwaited: false)
                 return try HostedVersion.all(of: upload.product, connection).filter { $0.approvedAt != nil }.map(
                     \.version
                 )
                 .max()
             }
-            try? await tell()
+            try? await tell(ManagedPart(upload.product))
             let inspected: Result<CheckedPackage, ContentInspection.Findings>
             do {
                 inspected = try await ContentInspection.inspect(file.url, for: upload.product, above: above)
@@ -206,9 +206,9 @@ extension ContentLibrary {
             } catch {
                 try? await database.write { connection in
                     try ContentUpload.setCheck(uploadID, since: nil, connection)
-                    try connection.announce("content", isAwaited: false)
+                    try connection.announce("content", ManagedPart(upload.product).detail, isAwaited: false)
                 }
-                try? await tell()
+                try? await tell(ManagedPart(upload.product))
                 throw error
             }
         }
@@ -240,7 +240,7 @@ extension ContentLibrary {
                 throw HostedProduct.off(upload.product)
             }
             try release(upload.digest, connection)
-            try connection.announce("content", isAwaited: false)
+            try connection.announce("content", ManagedPart(upload.product).detail, isAwaited: false)
             try new.insert(connection)
             try new.record(moments, connection)
             guard try ContentUpload.settle(upload.uploadID, as: new.versionID, connection) else {
@@ -249,17 +249,17 @@ extension ContentLibrary {
         }
         version.history = moments
         staging.remove(upload.uploadID)
-        try await refresh()
+        try await refresh(ManagedPart(upload.product))
         return .kept(version)
     }
 
     private func refuse(_ findings: [UploadFinding], _ upload: ContentUpload) async throws -> ContentUploadOutcome {
         try await database.write { connection in
             try ContentUpload.refuse(upload.uploadID, findings, connection)
-            try connection.announce("content", isAwaited: false)
+            try connection.announce("content", ManagedPart(upload.product).detail, isAwaited: false)
         }
         staging.remove(upload.uploadID)
-        try? await tell()
+        try? await tell(ManagedPart(upload.product))
         return .refused(findings)
     }
 

@@ -27,7 +27,7 @@ public final class ContentLibrary: Sendable {
     /// The key that signs the addresses of downloads.
     let addressKey: SymmetricKey
     private let shelf: Mutex<(shelf: Shelf, readAt: ContinuousClock.Instant)>
-    private let listener = Mutex<(@Sendable () async throws -> Void)?>(nil)
+    private let listener = Mutex<(@Sendable (ManagedPart) async throws -> Void)?>(nil)
     /// The storage of the packages.
     public let blobs: any BlobStore
     /// The claims of the processes that share the database and the storage; nil for a store of one process. Of several
@@ -114,19 +114,22 @@ public final class ContentLibrary: Sendable {
     }
 
     /// Sets the function that is called after each change of hosting or of a version's state, and when the check of a
-    /// package begins or ends. It replaces an earlier listener.
-    func listen(_ listener: @escaping @Sendable () async throws -> Void) { self.listener.withLock { $0 = listener } }
+    /// package begins or ends, with the products that changed. It replaces an earlier listener.
+    func listen(_ listener: @escaping @Sendable (ManagedPart) async throws -> Void) {
+        self.listener.withLock { $0 = listener }
+    }
 
     /// Reads the versions that can be downloaded after a change, here or at another process, and calls the listener.
+    /// - Parameter part: the products that changed, for the listener.
     /// - Throws: ``DatabaseError``; the errors of the listener.
-    func refresh() async throws {
+    func refresh(_ part: ManagedPart = .everything) async throws {
         try await readShelf()
-        try await tell()
+        try await tell(part)
     }
 
     /// Calls the listener.
     /// - Throws: the errors of the listener.
-    func tell() async throws { try await listener.withLock { $0 }?() }
+    func tell(_ part: ManagedPart) async throws { try await listener.withLock { $0 }?(part) }
 
     /// Reads the versions that can be downloaded.
     @discardableResult

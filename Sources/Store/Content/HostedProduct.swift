@@ -39,14 +39,18 @@ extension HostedProduct {
     }
 
     /// Turns hosting of a product on or off.
-    static func set(_ product: ContentProduct, isHosted: Bool, at now: Int64, _ connection: Connection) throws {
+    /// - Parameter part: what other processes read again; nil for the product alone. The announcements of very many
+    ///   products would not fit.
+    static func set(
+        _ product: ContentProduct, isHosted: Bool, in part: ManagedPart? = nil, at now: Int64, _ connection: Connection
+    ) throws {
         try connection.execute(
             """
             INSERT INTO hosted_products (bundle_id, product_id, is_hosted, changed_at) VALUES ($1, $2, $3, $4)
             ON CONFLICT (bundle_id, product_id) DO UPDATE SET is_hosted = excluded.is_hosted,
                 changed_at = excluded.changed_at
             """, [product.bundleID.rawValue, product.productID.rawValue, isHosted, now])
-        try connection.announce("content")
+        try connection.announce("content", (part ?? ManagedPart(product)).detail)
     }
 
     /// Sets the review rule of a product; nil for the app's rule.

@@ -107,7 +107,9 @@ extension ManagedCatalog {
                 described, isPriced: true, place: extent.last + 1,
                 stage: isApproved && isComplete ? .approved : .preparing, at: now)
             try insert(product, of: app.bundleID, after: extent.count, connection)
-            if described.isHosted { try host(product, of: app.bundleID, at: now, connection) }
+            if described.isHosted {
+                try host(product, of: app.bundleID, in: .app(app.bundleID), at: now, connection)
+            }
             extent = (extent.count + 1, extent.last + 1)
             created.append(described.productID)
             changes.append(

@@ -29,7 +29,7 @@ extension ManagedCatalog {
                 after: ManagedDocument.text(of: described, isPriced: isPriced))
             try ManagedRows.record([change], of: bundleID, connection)
         }
-        if described.isHosted { try await library?.refresh() }
+        if described.isHosted { try await library?.refresh(.products([productID], of: bundleID)) }
         return try Self.found(productID, app)
     }
 
@@ -64,7 +64,7 @@ extension ManagedCatalog {
                 // Cancels the uploads and removes the versions, which nobody has bought.
                 try await library.setHosting(false, of: ContentProduct(productID, of: bundleID), at: now)
             } else {
-                try await library.refresh()
+                try await library.refresh(.products([productID], of: bundleID))
             }
         }
         return changed
@@ -196,11 +196,13 @@ extension ManagedCatalog {
     }
 
     /// Turns hosting on for a new product.
+    /// - Parameter part: what other processes read again; nil for the product alone.
     static func host(
-        _ product: ManagedProduct, of bundleID: BundleID, at now: Int64, _ connection: Connection
+        _ product: ManagedProduct, of bundleID: BundleID, in part: ManagedPart? = nil, at now: Int64,
+        _ connection: Connection
     ) throws {
         try HostedProduct.set(
-            ContentProduct(product.productID, of: bundleID), isHosted: true, at: now, connection)
+            ContentProduct(product.productID, of: bundleID), isHosted: true, in: part, at: now, connection)
     }
 
     private static func setHosting(

@@ -54,7 +54,8 @@ extension ManagedCatalog {
             }
         }
         let submitted = try productIDs.map { try Self.found($0, app) }
-        if submitted.contains(where: { $0.content != nil }) { try await library?.refresh() }
+        let hosted = submitted.filter { $0.content != nil }.map(\.productID)
+        if !hosted.isEmpty { try await library?.refresh(.products(hosted, of: bundleID)) }
         return submitted
     }
 
@@ -77,7 +78,7 @@ extension ManagedCatalog {
             try Self.take(step, with: product, of: app, appVersion: nil, at: now, by: author, connection)
         }
         let product = try Self.found(productID, app)
-        if product.content != nil { try await library?.refresh() }
+        if product.content != nil { try await library?.refresh(.products([productID], of: bundleID)) }
         return product
     }
 

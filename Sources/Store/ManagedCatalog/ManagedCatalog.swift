@@ -58,7 +58,7 @@ public final class ManagedCatalog: Sendable {
         let catalog = ManagedCatalog(databases.apps, production, content, registry, catalogs, files, didRegister)
         try await catalog.load()
         try catalogs.check(catalogs.files, in: files)
-        content?.listen { [weak catalog] in try await catalog?.contentDidChange() }
+        content?.listen { [weak catalog] part in try await catalog?.contentDidChange(in: part) }
         return catalog
     }
 
@@ -395,22 +395,37 @@ public final class ManagedCatalog: Sendable {
         }
     }
 
-    /// Reads the hosted content's states again.
-    private func contentDidChange() async throws {
+    /// Reads the states of the hosted content of some products again.
+    private func contentDidChange(in part: ManagedPart) async throws {
         try await loads.run { [self] in
-            for app in apps {
-                let hosted = try await database.read { connection in
-                    try HostedProduct.all(bundleID: app.bundleID, productID: nil, connection).filter(\.isHosted)
-                }
-                var changed = app
-                for index in changed.products.indices {
-                    changed.products[index].content = hosted.first {
-                        $0.product.productID == changed.products[index].productID
-                    }
-                }
-                if changed != app { take(changed) }
+            switch part {
+            case .everything: for app in apps { try await readContent(of: app, nil) }
+            case .checklist: break
+            case .app(let bundleID): if manages(bundleID) { try await readContent(of: app(bundleID), nil) }
+            case .products(let productIDs, let bundleID):
+                if manages(bundleID) { try await readContent(of: app(bundleID), productIDs) }
             }
         }
+    }
+
+    /// Reads the states of an app's hosted content again.
+    /// - Parameter productIDs: the products; nil for all.
+    private func readContent(of app: ManagedApp, _ productIDs: [ProductID]?) async throws {
+        let ids: [ProductID?] = productIDs ?? [nil]
+        let read = try await database.read { connection in
+            try ids.flatMap { try HostedProduct.all(bundleID: app.bundleID, productID: $0, connection) }
+        }
+        let hosted = Dictionary(
+            read.filter(\.isHosted).map { ($0.product.productID, $0) }, uniquingKeysWith: { first, _ in first })
+        let asked = productIDs.map(Set.init)
+        var (changed, hasChanged) = (app, false)
+        for index in app.products.indices where asked?.contains(app.products[index].productID) ?? true {
+            let content = hosted[app.products[index].productID]
+            guard content != app.products[index].content else { continue }
+            changed.products[index].content = content
+            hasChanged = true
+        }
+        if hasChanged { take(changed) }
     }
 
     /// Checks that no file describes the app and that it is not registered.

@@ -1,7 +1,7 @@
 import Database
 import StoreWire
 
-/// The part of the managed catalog that a change was about, as the detail of the announcement `managed`. Other
+/// The part of the catalog that a change was about, as the detail of the announcements `managed` and `content`. Other
 /// processes read this part again. An app can have 100,000 products, which take long to read.
 enum ManagedPart: Equatable {
     /// All apps and the checklist.
@@ -17,6 +17,9 @@ enum ManagedPart: Equatable {
     private enum Kind: String {
         case checklist, app, products
     }
+
+    /// A product.
+    init(_ product: ContentProduct) { self = .products([product.productID], of: product.bundleID) }
 
     /// The words of the detail, with a space between two. Bundle and product identifiers have no spaces. The whole app
     /// stands for products whose identifiers do not fit.

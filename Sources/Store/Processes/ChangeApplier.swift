@@ -104,7 +104,7 @@ public struct ChangeApplier: Sendable {
             try await reviews.recount(Int64(part.detail))
             changes.record(ChangeTopic(.reviews, nil))
         case .content:
-            try await content?.refresh()
+            try await content?.refresh(ManagedPart(detail: part.detail))
             changes.record(ChangeTopic(.content, nil))
         case .accounts, .clock, .rules, .faults, .limits, .due:
             try await apply(part, to: part.environment == .production ? production : sandbox)

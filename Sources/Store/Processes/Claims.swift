@@ -38,7 +38,8 @@ public struct Claims: Sendable {
         self.now = now
     }
 
-    /// Whether this process has heard the changes of the others recently enough to do scheduled work.
+    /// Whether this process has heard and applied the changes of the others recently enough to do scheduled work, and
+    /// its clock is right.
     public var isCurrent: Bool { membership?.isCurrent ?? true }
 
     /// Takes a claim, or prolongs it.
@@ -71,7 +72,7 @@ public struct Claims: Sendable {
             guard isCurrent else {
                 throw StoreError(
                     .unavailable,
-                    "This process lost its connection to PostgreSQL and may miss changes. Try again later.")
+                    "This process of the store is not ready, for a reason that GET /ready names. Try again later.")
             }
             guard .now < end else {
                 throw StoreError(.unavailable, "Another process of the store is still at work. Try again later.")

@@ -15,7 +15,7 @@ public protocol PaymentProcessor: Sendable {
     /// introductory price was used up. If the new amount is declined, the earlier authorization stays. A voided key
     /// stays voided, and further authorizations under it are declined.
     /// - Throws: an error when the processor cannot be reached. The purchase then fails as `unavailable` and can be
-    ///   repeated.
+    ///   repeated. A `DatabaseError` is one of the store's database.
     func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision
 
     /// Permanently voids the authorization under the key of a purchase that failed or was free.

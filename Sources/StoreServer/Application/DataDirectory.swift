@@ -59,6 +59,13 @@ public final class DataDirectory: Sendable {
         try writes.withLock { _ in try replace(name, by: data, isSecret: isSecret) }
     }
 
+    /// Writes a file as ``write(_:to:isSecret:)`` does.
+    /// - Parameter bytes: the contents. Called once no other write is in progress, so that the last write of a file has
+    ///   the newest contents.
+    func write(_ name: String, isSecret: Bool, _ bytes: () throws -> Data) throws {
+        try writes.withLock { _ in try replace(name, by: Array(bytes()), isSecret: isSecret) }
+    }
+
     private func replace(_ name: String, by data: [UInt8], isSecret: Bool) throws {
         let target = path(name)
         let aside = target.path + ".\(getpid()).new"

@@ -1,3 +1,4 @@
+import ControlWire
 import CornerstoreEncoding
 import Database
 import Foundation
@@ -54,7 +55,7 @@ extension StoreServerConfiguration {
         ProcessFacts(
             node: node ?? 0, version: CornerstoreVersion.text, name: Self.processName, address: nil, place: nil,
             catalog: catalog, storefront: storefrontURL, ocsp: ocspURL, blobs: blobPlace, hasMerchant: hasMerchant,
-            buildsFeeds: feed.isScheduled, startedAt: startedAt)
+            buildsFeeds: feed.isScheduled, startedAt: startedAt, problem: ControlAPI.StoreProcess.starting)
     }
 
     /// The process for people, such as `process 4711 on store-1`.
@@ -111,7 +112,7 @@ extension StoreApplication {
     }
 
     /// Takes over what other processes have changed. Nil stands for everything. Throws the errors of
-    /// ``StoreNews/apply(_:)``.
+    /// ``ChangeApplier/apply(_:)``.
     var listener: @Sendable ([Announcement]?) async throws -> Void {
         let news = ChangeApplier(
             sandbox: sandbox, production: production, apps: apps, keys: apiKeys, partners: partners, managed: managed,

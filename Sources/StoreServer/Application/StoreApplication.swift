@@ -264,9 +264,11 @@ public struct StoreApplication: Sendable {
     }
 
     static func writeSecrets(of apps: AppRegistry, to directory: DataDirectory) throws {
-        let secrets = Dictionary(
-            apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) }, uniquingKeysWith: { first, _ in first })
-        try directory.write(JSONEncoder.readable.encode(secrets), to: "shared-secrets.json", isSecret: true)
+        try directory.write("shared-secrets.json", isSecret: true) {
+            let secrets = Dictionary(
+                apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) }, uniquingKeysWith: { first, _ in first })
+            return try JSONEncoder.readable.encode(secrets)
+        }
     }
 
     /// Writes the public roots, and creates the sandbox tester when the data directory has none.
@@ -348,7 +350,8 @@ public struct StoreApplication: Sendable {
             services.append(ChangeHints(membership: membership, changes: changes, stores: [sandbox, production]))
             services.append(
                 ProcessWatch(
-                    process: process, facts: facts, news: operatorDesk.news, changes: changes, logger: logger))
+                    process: process, health: operation.health, facts: facts, news: operatorDesk.news, changes: changes,
+                    logger: logger))
         }
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
         // A group stops its last service first.

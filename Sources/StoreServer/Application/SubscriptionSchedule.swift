@@ -25,6 +25,8 @@ struct SubscriptionSchedule: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var next = ContinuousClock.now
+            /// The stores whose last attempt failed, and whether the database was the cause.
+            var failing: [StoreEnvironment: Bool] = [:]
             // A process that ended too early may not have told the payment processor of a refund.
             for store in stores { await tellRefunds(of: store) }
             var seconds = 0
@@ -35,15 +37,23 @@ struct SubscriptionSchedule: Service {
                 for store in stores {
                     do {
                         try await store.settleSubscriptionsOnSchedule()
+                        if failing.removeValue(forKey: store.environment) != nil {
+                            logger.notice(
+                                "subscriptions are settled again",
+                                metadata: ["environment": "\(store.environment.name)"])
+                        }
                     } catch {
-                        logger.error(
-                            "subscriptions not settled; due events wait",
-                            metadata: [
-                                "environment": "\(store.environment.name)",
-                                "problem": "\((error as? StoreError)?.detail ?? "\(error)")",
-                            ])
-                        let pause = error is DatabaseError ? Self.databasePause : Self.pause
-                        next = max(next, ContinuousClock.now + pause)
+                        let isDatabase = error is DatabaseError
+                        // Many attempts fail while the database is away.
+                        if failing.updateValue(isDatabase, forKey: store.environment) != isDatabase {
+                            logger.error(
+                                "subscriptions not settled; due events wait",
+                                metadata: [
+                                    "environment": "\(store.environment.name)",
+                                    "problem": "\((error as? StoreError)?.detail ?? "\(error)")",
+                                ])
+                        }
+                        next = max(next, ContinuousClock.now + (isDatabase ? Self.databasePause : Self.pause))
                     }
                 }
             }

@@ -46,7 +46,8 @@ extension ControlAPI.StoreProcess {
     /// The longest silence of a process that lives, in milliseconds. It gives a sign of life four times a second.
     private static let longestPause: Int64 = 2_000
 
-    /// This process and the others that it knows, in the order of their numbers.
+    /// This process and the others that it knows, in the order of their numbers. The state of each is about a second
+    /// old, but this process knows at once that it does not hear the others.
     static func all(_ state: ProcessState) -> [ControlAPI.StoreProcess] {
         let others = state.known.map { known in
             let isSilent = known.silence > longestPause
@@ -54,7 +55,7 @@ extension ControlAPI.StoreProcess {
                 known.facts, isOwn: false, state: isSilent ? silent : known.facts.problem ?? ready,
                 silence: known.silence)
         }
-        let own = Self(state.own, isOwn: true, state: state.problem ?? ready, silence: 0)
+        let own = Self(state.own, isOwn: true, state: state.problem ?? state.own.problem ?? ready, silence: 0)
         return (others + [own]).sorted { $0.node < $1.node }
     }
 

@@ -11,6 +11,7 @@ struct ProcessWatch: Service {
     private static let pauseBetweenReports = Duration.seconds(60)
 
     let process: @Sendable () -> ProcessState
+    let health: StoreHealth
     let facts: OwnFacts
     let news: CatalogNews
     let changes: Changes
@@ -21,11 +22,12 @@ struct ProcessWatch: Service {
             var nextReport = ContinuousClock.now
             var shown: [[String]] = []
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                let state = process()
+                let problem = await health.problem()?.rawValue
                 facts.update {
                     $0.catalog = news.state.digest
-                    $0.problem = state.problem
+                    $0.problem = $0.address == nil ? ControlAPI.StoreProcess.starting : problem
                 }
+                let state = process()
                 if .now >= nextReport, reportOtherCatalog(state) { nextReport = .now + Self.pauseBetweenReports }
                 let now = ControlAPI.StoreProcess.all(state).map { [$0.name, $0.state] }
                 if now != shown { changes.record(ChangeTopic(.processes, nil)) }

@@ -71,6 +71,13 @@ struct FollowedChangesTests {
             }
         }
 
+        /// Begins the journal anew. A process that cannot hear may still hear of earlier changes, so this waits for it.
+        func beginJournal() async throws {
+            let canHear = try await Self.holds { self.canHear }
+            #expect(canHear)
+            journal.clear()
+        }
+
         /// Whether the second process sees a change that was just answered.
         func sees(_ condition: () async throws -> Bool) async throws -> Bool {
             if try await condition() { return true }
@@ -205,15 +212,18 @@ struct FollowedChangesTests {
     private static func makeSomethingDue(in environment: StoreEnvironment, _ processes: Processes) async throws {
         let (here, there) = stores(environment, processes)
         func mayBeDue() -> Bool { there.schedule.mayBeDue(at: there.clock.milliseconds) }
+        /// Settles again after a broken connection, with which the process forgets that nothing is due.
+        func isSettled() async throws -> Bool {
+            try await there.settleSubscriptions()
+            return !mayBeDue()
+        }
 
-        try await there.settleSubscriptions()
-        #expect(!mayBeDue())
+        #expect(try await processes.sees { try await isSettled() })
         try await here.setRefundRule(.preference)
         #expect(try await processes.sees { mayBeDue() })
         #expect(try await there.refundRule() == .preference)
 
-        try await there.settleSubscriptions()
-        #expect(!mayBeDue())
+        #expect(try await processes.sees { try await isSettled() })
         _ = try await here.extendAll(of: "club.monthly", in: RunningServer.bundleID, days: 1)
         #expect(try await processes.sees { mayBeDue() })
     }
@@ -283,26 +293,26 @@ struct FollowedChangesTests {
         func isSame(_ read: String) -> Bool { there.apps == here.apps && journal.has("apps.managed", [read]) }
         func price(_ text: String) -> JSONValue { .object(["displayPrice": .string(text)]) }
 
-        journal.clear()
+        try await processes.beginJournal()
         _ = try await here.register(managedApp, name: "Managed", sellsInAppPurchases: true, by: "anna")
         #expect(try await processes.sees { isSame("app com.example.managed") && there.manages(managedApp) })
-        journal.clear()
+        try await processes.beginJournal()
         let gems = try await here.createProduct(
             "gems", .consumable, in: nil, of: managedApp, document: price("0.99"), by: "anna")
         #expect(try await processes.sees { isSame("products com.example.managed gems") })
-        journal.clear()
+        try await processes.beginJournal()
         _ = try await here.changeProduct(
             "gems", of: managedApp, revision: gems.revision, keys: price("1.99"), by: "anna")
         #expect(try await processes.sees { isSame("products com.example.managed gems") })
-        journal.clear()
+        try await processes.beginJournal()
         _ = try await here.changeApp(
             managedApp, revision: try here.app(managedApp).revision, sellsInAppPurchases: nil, review: .manual,
             keys: nil, by: "anna")
         #expect(try await processes.sees { isSame("products com.example.managed") })
-        journal.clear()
+        try await processes.beginJournal()
         _ = try await here.changeChecklist(.tax, isRequired: true, isDone: nil, by: "anna")
         #expect(try await processes.sees { isSame("checklist") && there.checklist == here.checklist })
-        journal.clear()
+        try await processes.beginJournal()
         let file = """
             cornerstore-catalog: 1
             apps:
@@ -325,10 +335,12 @@ struct FollowedChangesTests {
     private static func changeContent(_ processes: Processes) async throws {
         let (here, there, journal) = (processes.first, processes.second, processes.journal)
         let (library, song) = (here.desk.library, ContentProduct("song", of: managedApp))
-        /// Whether the second process has the same content, and has heard of so many changes.
-        func isSame(after changes: Int) -> Bool {
-            there.managed.apps == here.managed.apps
-                && journal.has("apps.content", Array(repeating: "", count: changes))
+        /// Whether the second process has the same content, and has heard of so many changes of the product.
+        func isSame(after changes: Int, of product: ContentProduct? = nil) -> Bool {
+            let product = product ?? song
+            let detail = "products \(product.bundleID) \(product.productID)"
+            return there.managed.apps == here.managed.apps
+                && journal.has("apps.content", Array(repeating: detail, count: changes))
         }
         func upload(_ bytes: [UInt8]) async throws -> UUID {
             let upload = try await library.beginUpload(
@@ -340,7 +352,7 @@ struct FollowedChangesTests {
             return try await library.append(pieces, to: upload.uploadID, offset: 0, at: 1).uploadID
         }
 
-        journal.clear()
+        try await processes.beginJournal()
         _ = try await here.managed.createProduct(
             "song", .nonConsumable, in: nil, of: managedApp,
             document: .object(["displayPrice": .string("2.99"), "hosted": .bool(true)]), by: "anna")
@@ -349,7 +361,7 @@ struct FollowedChangesTests {
 
         // A package that is refused, one that cannot be stored, and the same once there is room.
         let refused = try await upload(Array("no package".utf8))
-        journal.clear()
+        try await processes.beginJournal()
         guard case .refused = try await library.complete(refused, at: { 1 }) else {
             Issue.record("the package was not refused")
             return
@@ -359,11 +371,11 @@ struct FollowedChangesTests {
         let blobs = try #require(here.configuration.sharedBlobs)
         try FileManager.default.removeItem(at: blobs)
         try Data().write(to: blobs)
-        journal.clear()
+        try await processes.beginJournal()
         await #expect(throws: StoreError.self) { try await library.complete(package, at: { 1 }) }
         #expect(try await processes.soonSees { isSame(after: 2) })
         try FileManager.default.removeItem(at: blobs)
-        journal.clear()
+        try await processes.beginJournal()
         guard case .kept(let version) = try await library.complete(package, at: { 1 }) else {
             Issue.record("the package was not kept")
             return
@@ -371,14 +383,15 @@ struct FollowedChangesTests {
         #expect(try await processes.soonSees { isSame(after: 2) })
 
         for step in [.submit, .approve] as [ContentStep] {
-            journal.clear()
+            try await processes.beginJournal()
             _ = try await library.take(step, with: version.versionID, at: 1)
             #expect(try await processes.sees { isSame(after: 1) })
         }
         let content = try there.managed.product("song", of: managedApp).content
         #expect(content?.versions.first?.state == .approved)
-        journal.clear()
-        try await here.desk.setHosting(true, of: ContentProduct("hats", of: RunningServer.bundleID))
-        #expect(try await processes.sees { isSame(after: 1) })
+        try await processes.beginJournal()
+        let hats = ContentProduct("hats", of: RunningServer.bundleID)
+        try await here.desk.setHosting(true, of: hats)
+        #expect(try await processes.sees { isSame(after: 1, of: hats) })
     }
 }

@@ -129,6 +129,18 @@ struct SeveralProcessesTests {
                         }
                         #expect(isShown)
                     }
+                    // Also that one of them stops, as it tells load balancers.
+                    first.application.operation.health.stop()
+                    let ready = try await first.send("GET", first.addresses.sandbox + "/ready")
+                    #expect(ready.json["reason"] as? String == "stopping", "\(ready.text)")
+                    for server in [first, second] {
+                        let isShown = try await SharedStoreTests.holds {
+                            try await SharedStoreTests.processes(server).contains {
+                                $0.node == nodes[0] && $0.state == "stopping"
+                            }
+                        }
+                        #expect(isShown)
+                    }
                 }
             }
         }
