@@ -289,11 +289,12 @@ package struct PostgreSQLTools: Sendable {
 
     /// Runs programs, each with the output of the one before as its input. Returns the last one's output.
     private func run(_ commands: [ToolProcess.Command]) async throws -> String {
-        var environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PGCONNECT_TIMEOUT": "10"]
+        // One of several hosts is the primary, and another may be gone.
+        let hasSeveral = address.prefix(while: { $0 != "?" }).contains(",")
+        var environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PGCONNECT_TIMEOUT": hasSeveral ? "2" : "10"]
         environment["HOME"] = ProcessInfo.processInfo.environment["HOME"]
         if let password { environment["PGPASSWORD"] = password }
-        // One of several hosts is the primary.
-        if address.prefix(while: { $0 != "?" }).contains(",") { environment["PGTARGETSESSIONATTRS"] = "read-write" }
+        if hasSeveral { environment["PGTARGETSESSIONATTRS"] = "read-write" }
         let result = try await ToolProcess.run(commands, environment: environment)
         if let failed = result.failed {
             guard !result.errors.contains("restrict-key") else {

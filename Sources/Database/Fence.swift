@@ -5,4 +5,8 @@ public protocol Fence: Sendable {
     ///
     /// - Throws: ``DatabaseError`` `unavailable` while the process does not have it.
     func check() throws(DatabaseError)
+
+    /// When the server was started that holds the right, or held it last, in microseconds since 1970. It identifies the
+    /// server: transactions run on no other.
+    var serverStart: Int64 { get }
 }

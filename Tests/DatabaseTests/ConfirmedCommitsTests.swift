@@ -28,7 +28,11 @@ import Testing
     }
 
     @Test func aProcessWhoseCommitsAreThereGoesOn() async throws {
-        try await interrupt { _ async throws in
+        try await interrupt { scene async throws in
+            // As when the server's clock was set back before the last beat.
+            try await scene.withProcesses { processes async throws in
+                _ = try await processes.write { try $0.execute("UPDATE store_processes SET beat = beat - 1000") }
+            }
         } then: { one async throws in
             try await until { one.state.isHeld }
             try one.check()
@@ -68,6 +72,41 @@ import Testing
             }
         } then: { one async throws in
             #expect(await one.whenLost()?.code == .dataLost)
+        }
+    }
+
+    @Test func aLostCommitIsNoticedAlsoWhenAnotherVersionHadTheSchemas() async throws {
+        try await interrupt { scene async throws in
+            let table = try ProcessTable(url: scene.url, schema: "\(scene.prefix)_apps")
+            let session = try PostgreSQLSession(table.address, SQLTextCache())
+            try await until { try session.owner(ofLock: table.storeKey) == nil }
+            let other = try await scene.start(version: "2")
+            await other.leave()
+            _ = try session.command("DELETE FROM \"\(scene.prefix)_apps\".t")
+        } then: { one async throws in
+            #expect(await one.whenLost()?.code == .dataLost)
+        }
+    }
+
+    @Test func commitsAreLookedForOnTheServerOfTheLocksOnly() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join()
+            let table = try ProcessTable(url: scene.url, schema: "\(scene.prefix)_apps")
+            let relayed = try ProcessTable(url: scene.relayedURL, schema: "\(scene.prefix)_apps")
+            var commits = ConfirmedCommits()
+            commits.add(CommitWitness(sql: "SELECT 1", values: []), nil, in: table.address)
+            for (time, isSame) in [("clock_timestamp()", false), ("pg_postmaster_start_time()", true)] {
+                scene.relay.replace("pg_postmaster_start_time()", with: time)
+                let session = try PostgreSQLSession(relayed.address, SQLTextCache())
+                if isSame {
+                    #expect(try commits.areKept(by: table, node: 0, patience: .seconds(4), session))
+                } else {
+                    await expect(.unavailable) {
+                        try commits.areKept(by: table, node: 0, patience: .seconds(4), session)
+                    }
+                }
+            }
+            await one.leave()
         }
     }
 

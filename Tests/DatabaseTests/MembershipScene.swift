@@ -107,12 +107,34 @@ extension Database {
     }
 }
 
-/// A time that stands still until it is moved.
+/// A difference from the machine's clock, which can make a reading of the clock wait.
 final class ClockShift: Sendable {
-    private let milliseconds = Mutex<Int64>(0)
+    private struct State {
+        var milliseconds: Int64 = 0
+        /// The readings until one waits; nil when none does.
+        var readingsLeft: Int?
+    }
 
-    func set(_ value: Int64) { milliseconds.withLock { $0 = value } }
+    private let state = Mutex(State())
+
+    /// - Parameter pausing: The number of the reading that waits until ``goOn()``, and all after it: 1 for the next.
+    func set(_ value: Int64, pausing reading: Int? = nil) {
+        state.withLock { $0 = State(milliseconds: value, readingsLeft: reading) }
+    }
+
+    /// Whether a reading waits.
+    var isPaused: Bool { state.withLock { $0.readingsLeft == 0 } }
+
+    func goOn() { state.withLock { $0.readingsLeft = nil } }
 
     /// The machine's clock, shifted.
-    var machine: @Sendable () -> Int64 { { MembershipCore.machineTime() + self.milliseconds.withLock { $0 } } }
+    var machine: @Sendable () -> Int64 {
+        {
+            self.state.withLock { state in
+                if let left = state.readingsLeft { state.readingsLeft = max(left - 1, 0) }
+            }
+            blockUntil { !self.isPaused }
+            return MembershipCore.machineTime() + self.state.withLock { $0.milliseconds }
+        }
+    }
 }

@@ -82,6 +82,27 @@ import Testing
         }
     }
 
+    @Test func aTransactionUnderWayIsNotCommittedOnAnotherServerThanThatOfTheLocks() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join(relayed: true)
+            try await scene.withDatabase(one) { database async throws in
+                let error = await expect(.unavailable) {
+                    try await database.write { connection in
+                        try connection.execute("INSERT INTO t VALUES (1)")
+                        scene.relay.cut()
+                        blockUntil { !one.state.isHeld }
+                        scene.relay.replace(start, with: "clock_timestamp()")
+                        scene.relay.mend()
+                        blockUntil { one.state.isHeld }
+                    }
+                }
+                #expect(error?.detail.contains("is not the one") == true, "\(error?.detail ?? "")")
+            }
+            let apps = try PostgreSQLAddress(url: scene.url, schema: "\(scene.prefix)_apps")
+            #expect(try PostgreSQLSession(apps, SQLTextCache()).query("SELECT id FROM t", []).isEmpty)
+        }
+    }
+
     // MARK: Node numbers
 
     @Test func everyProcessHasItsOwnNumber() async throws {
@@ -298,7 +319,12 @@ import Testing
             let one = try await scene.join(relayed: true, timing: timing)
             ChangeJournal().hear(one)
             try await until { one.isFresh }
-            shift.set(-60_000)
+            // A beat has two readings, and one beat may be under way. So the fourth follows the first beat that has
+            // both readings from the wrong clock.
+            shift.set(-60_000, pausing: 4)
+            try await until { shift.isPaused }
+            await expect(.unavailable) { try one.check() }
+            shift.goOn()
             try await until { one.state.problem == "clock_differs" }
             #expect(one.state.clockOffset > 50_000 && !one.isFresh && !one.isCurrent)
             await expect(.unavailable) { try one.check() }
@@ -337,7 +363,7 @@ import Testing
                 scene.relay.cut()
                 try await until { !one.state.isHeld }
                 try await processes.write { connection in
-                    try connection.execute("UPDATE store_processes SET beat = beat - 1000 WHERE node = $1", [one.node])
+                    try connection.execute("UPDATE store_processes SET beats = beats - 10 WHERE node = $1", [one.node])
                 }
                 scene.relay.mend()
                 for member in [one, two] {
@@ -375,6 +401,55 @@ import Testing
             #expect(try await Membership.acceptLoss(of: scene.apps).isEmpty)
             try two.check()
             await two.leave()
+            await one.leave()
+        }
+    }
+
+    @Test func aProcessThatComesBackAfterALossWasAcceptedEndsAlone() async throws {
+        try await MembershipScene.with { scene async throws in
+            let late = try await scene.join(relayed: true)
+            let table = try ProcessTable(url: scene.url, schema: "\(scene.prefix)_apps")
+            let session = try PostgreSQLSession(table.address, SQLTextCache())
+            scene.relay.cut()
+            try await until { try session.owner(ofLock: table.storeKey) == nil }
+            _ = try session.command("UPDATE store_processes SET beats = beats - 10")
+            // Another process records the loss. A promoted server may have no standby for which to wait.
+            let losses = try #require(try table.lossesNumber(session))
+            try table.recordLoss(by: 9, name: "other", losses: losses, session)
+            let accepting = try PostgreSQLSession(table.address, SQLTextCache())
+            #expect(try table.removeLosses(accepting).map(\.node) == [9])
+            for session in [session, accepting] {
+                let row = try session.query("SELECT current_setting('synchronous_commit')", []).first
+                #expect(try row?.string(0) == "local")
+            }
+            let next = try await scene.join(node: 5)
+            scene.relay.mend()
+            #expect(await late.whenLost()?.code == .dataLost)
+            #expect(try !table.hasLoss(session))
+            try next.check()
+            await next.leave()
+            await late.leave()
+        }
+    }
+
+    /// Such as a privilege that was taken away: it does not show that changes are missing.
+    @Test func anErrorOfAnotherKindIsNoLoss() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join(relayed: true)
+            let table = try ProcessTable(url: scene.url, schema: "\(scene.prefix)_apps")
+            let session = try PostgreSQLSession(table.address, SQLTextCache())
+            let changing = try PostgreSQLSession(table.address, SQLTextCache())
+            scene.relay.cut()
+            try await until { try session.owner(ofLock: table.nodeKey, one.node) == nil }
+            _ = try changing.command("BEGIN; ALTER TABLE store_processes RENAME facts TO renamed")
+            scene.relay.mend()
+            // The process has its number again, and waits for the table.
+            try await until { try session.owner(ofLock: table.nodeKey, one.node) != nil }
+            _ = try changing.command("COMMIT")
+            try await until { try session.owner(ofLock: table.nodeKey, one.node) == nil }
+            _ = try changing.command("ALTER TABLE store_processes RENAME renamed TO facts")
+            try await until { one.state.isHeld }
+            #expect(try !table.hasLoss(session))
             await one.leave()
         }
     }

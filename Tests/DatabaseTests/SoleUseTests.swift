@@ -127,6 +127,20 @@ import Testing
         }
     }
 
+    @Test func aConnectionToAnotherServerThanThatOfTheLockIsNotUsed() async throws {
+        try await withRelay { direct, relayed, relay async throws in
+            let use = try await SoleUse(of: direct, logger: .silent)
+            try await withDatabase(relayed, use) { database async throws in
+                let start = "pg_postmaster_start_time()"
+                relay.replace(start, with: "clock_timestamp()")
+                let error = await expect(.unavailable) { try await database.check() }
+                #expect(error?.detail.contains("is not the one") == true, "\(error?.detail ?? "")")
+                relay.replace(start, with: start)
+                try await database.check()
+            }
+        }
+    }
+
     /// A clock that stands still until it is moved.
     private final class Clock: Sendable {
         private let time = Mutex(ContinuousClock.now)

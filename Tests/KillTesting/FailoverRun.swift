@@ -122,7 +122,10 @@ public enum FailoverRun {
             try await pair.perform(.awaitStandby)
             try await pair.perform(.stopStandby)
             for index in customers.indices.dropLast() {
-                for _ in 0..<5 { _ = try await customers[index].buy("gems") }
+                for _ in 0..<5 {
+                    let bought = try await customers[index].buy("gems")
+                    findings.check(bought != nil, "\(customers[index].email) could not buy without the standby")
+                }
             }
             // At once, since every process looks for its own last purchases.
             try await pair.perform(.crash)

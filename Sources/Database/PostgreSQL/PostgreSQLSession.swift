@@ -81,7 +81,9 @@ final class PostgreSQLSession: StatementSession {
     /// When the server was started, in microseconds since 1970. Only the first call asks the server.
     ///
     /// It identifies the server that holds a process's locks: a standby that takes another server's place was started
-    /// at another time, also at the moment of its promotion, and a server that was started again holds no locks.
+    /// at another time, also at the moment of its promotion. When one of the server's processes crashes, the time stays
+    /// and the locks are gone, but then all connections end
+    /// (https://www.postgresql.org/docs/15/runtime-config-error-handling.html#GUC-RESTART-AFTER-CRASH).
     func serverStart() throws(DatabaseError) -> Int64 {
         if let knownStart { return knownStart }
         let rows = try query(

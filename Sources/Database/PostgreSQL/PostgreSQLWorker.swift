@@ -151,10 +151,8 @@ final class PostgreSQLWorker {
     /// reach the promoted server while the fence still relies on the last answer of the former one. Call it after the
     /// fence's check.
     private func checkServer(_ session: PostgreSQLSession) throws(DatabaseError) {
-        guard let membership, try session.serverStart() != membership.serverStart else { return }
+        guard let fence, try session.serverStart() != fence.serverStart else { return }
         throw DatabaseError(
-            .unavailable,
-            "the PostgreSQL server is not the one that has confirmed this process's place among the others; try again later"
-        )
+            .unavailable, "the PostgreSQL server is not the one that holds this process's locks; try again later")
     }
 }

@@ -72,6 +72,10 @@ public final class SoleUse: Fence {
         throw DatabaseError(
             .unavailable, "PostgreSQL has not confirmed the lock on the database; try again later")
     }
+
+    /// When the server was started that holds the lock, or held it last, in microseconds since 1970. Transactions run
+    /// on no other server.
+    public var serverStart: Int64 { holder.serverStart }
 }
 
 /// The work of a ``SoleUse``'s thread: holds the lock, and listens to its connection.
@@ -92,6 +96,8 @@ private final class SoleUseHolder: Sendable {
     private let logger: Logger
     /// The time of the last query whose answer confirmed the lock; nil while the process does not hold the lock.
     private let confirmed = Mutex<ContinuousClock.Instant?>(nil)
+    /// When the server that holds the lock was started.
+    private let server = Atomic<Int64>(0)
     private let waker: Waker
 
     init(_ address: PostgreSQLAddress, _ timing: SoleUse.Timing, _ logger: Logger) throws(DatabaseError) {
@@ -106,6 +112,8 @@ private final class SoleUseHolder: Sendable {
         guard let confirmed = confirmed.withLock({ $0 }) else { return false }
         return timing.now() - confirmed < Self.freshness
     }
+
+    var serverStart: Int64 { server.load(ordering: .acquiring) }
 
     /// Ends the thread, which releases the lock.
     func stop() { waker.wake() }
@@ -203,6 +211,7 @@ private final class SoleUseHolder: Sendable {
         let row = try session.query("SELECT pg_try_advisory_lock(CAST($1 AS BIGINT))", [address.soleUseKey]).first
         guard try row?.bool(0) == true else { return nil }
         let lock = Lock(session: session, owner: try owner(session))
+        server.store(try session.serverStart(), ordering: .releasing)
         confirmed.withLock { $0 = asked }
         return lock
     }

@@ -50,7 +50,8 @@ struct ConfirmedCommits: Sendable {
     /// - Parameters:
     ///   - patience: The time in which the server must answer each query.
     ///   - session: A session of the schema of the processes.
-    /// - Throws: ``DatabaseError`` when the server cannot be asked; `invalidSQL` also when a table is missing.
+    /// - Throws: ``DatabaseError`` when the server cannot be asked, or a new connection leads to another one;
+    ///   `invalidSQL` also when a table is missing.
     func areKept(
         by table: ProcessTable, node: Int, patience: Duration, _ session: PostgreSQLSession
     ) throws -> Bool {
@@ -59,6 +60,9 @@ struct ConfirmedCommits: Sendable {
             guard let address = group.first?.address else { continue }
             let ledger = try PostgreSQLSession(address, SQLTextCache())
             ledger.limitWaiting(to: patience)
+            guard try ledger.serverStart() == session.serverStart() else {
+                throw DatabaseError(.unavailable, "two connections lead to two PostgreSQL servers")
+            }
             for entry in group {
                 if try ledger.query(entry.witness.sql, entry.witness.values).isEmpty { return false }
             }

@@ -106,9 +106,9 @@ public final class Membership: Fence {
     /// - Throws: ``DatabaseError`` `unavailable` while it does not.
     public func check() throws(DatabaseError) { try core.check() }
 
-    /// When the server was started that holds the locks, or held them last (``PostgreSQLSession/serverStart()``).
-    /// Transactions run on no other server.
-    var serverStart: Int64 { core.serverStart }
+    /// When the server was started that holds the locks, or held them last, in microseconds since 1970. Transactions
+    /// run on no other server.
+    public var serverStart: Int64 { core.serverStart }
 
     /// Lets other processes use the schemas, once the first one has migrated them. Has no effect on others.
     ///

@@ -26,7 +26,7 @@ extension MembershipThread {
             core.lose(Self.dataLost)
             return [:]
         }
-        lastBeat = time
+        (lastBeat, beats) = (time, beat.beats)
         let held = Int64(timing.held / .milliseconds(1))
         let others = beat.others.filter { $0.value.beat > time - held }.mapValues { $0.facts }
         let known = beat.others.filter { $0.value.beat > time - Self.knownFor }.sorted { $0.key < $1.key }.compactMap {

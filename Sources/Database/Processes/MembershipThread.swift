@@ -34,8 +34,8 @@ final class MembershipThread {
     private(set) var node = 0
     /// The session that has the lock of the node number.
     private var owner: LockOwner?
-    /// PostgreSQL's number of the schema of the processes.
-    private var schema: Int64?
+    /// PostgreSQL's number of the table of losses when the process joined, or when it last found its commits.
+    private var losses: Int64?
     private var nextLook = ContinuousClock.now
 
     /// The changes of all processes.
@@ -46,6 +46,8 @@ final class MembershipThread {
     var lastHearing: ContinuousClock.Instant?
     /// The server's time of the last beat that it has confirmed.
     var lastBeat: Int64 = 0
+    /// The number of beats until the last one that the server has confirmed.
+    var beats: Int64 = 0
     /// Whether the machine's clock was wrong at the last beat.
     var isClockWrong = false
     /// The time before which changes are not applied again, after a failure.
@@ -107,7 +109,7 @@ final class MembershipThread {
             try show(session, isStarting: false)
         }
         guard try !table.hasLoss(session) else { throw Self.dataLost }
-        schema = try table.schemaNumber(session)
+        losses = try table.lossesNumber(session)
         try takeNode(session)
         core.setNode(node)
         core.setServerStart(try session.serverStart())
@@ -337,6 +339,8 @@ final class MembershipThread {
             try lose(loss, session)
             return nil
         }
+        // If a loss of others was accepted meanwhile, the process has found all of its own.
+        losses = try table.lossesNumber(session)
         owner = try session.owner(ofLock: table.nodeKey, node)
         core.setServerStart(try session.serverStart())
         core.setProblem(nil)
@@ -348,39 +352,62 @@ final class MembershipThread {
         do {
             return try loss(among: table.processes(session), session)
         } catch let error as DatabaseError where error.code == .invalidSQL {
-            // The tables are gone, as after a restore.
+            try checkReplaced(error, session)
             return Self.dataLost
         }
     }
 
+    /// Checks that a statement failed since the tables are gone, as after a restore. Another reason, such as a missing
+    /// privilege, says nothing about the changes.
+    ///
+    /// - Throws: `error` when the tables were not replaced.
+    private func checkReplaced(_ error: DatabaseError, _ session: PostgreSQLSession) throws {
+        if try table.lossesNumber(session) == losses { throw error }
+    }
+
     private func loss(among processes: [ProcessTable.Process], _ session: PostgreSQLSession) throws -> DatabaseError? {
         guard let own = processes.first(where: { $0.node == node }) else { return Self.dataLost }
+        let other = try otherVersion(among: processes, session)
+        do {
+            // A beat shows a loss only if one was lost too, and there are four in a second. The number may be that of
+            // an earlier process, if the server lacks the beginning of this one.
+            let isKept = try core.confirmedCommits.areKept(
+                by: table, node: node, patience: core.timing.patience, session)
+            guard isKept, own.session != id || own.beats >= beats else { return Self.dataLost }
+        } catch let error as DatabaseError where error.code == .invalidSQL {
+            // A newer version may have changed the tables.
+            guard let other else { throw error }
+            return other
+        }
+        if let other { return other }
+        guard own.session == id else {
+            return DatabaseError(
+                .inUse, "another process has had the node number \(node) since the connection broke; start again")
+        }
+        return nil
+    }
+
+    /// The error about a process of another version that has used the schemas since the last beat; nil for none.
+    private func otherVersion(
+        among processes: [ProcessTable.Process], _ session: PostgreSQLSession
+    ) throws -> DatabaseError? {
         let version = core.facts.version
         if let used = try table.programVersion(session), used != version { return otherVersion(used) }
         for other in processes where other.node != node && other.beat > lastBeat {
             let used = Self.facts(other.facts)?.version
             guard used == version else { return otherVersion(used) }
         }
-        // A beat shows a loss only if one was lost too, and there are four in a second. The number may be that of an
-        // earlier process, if the server lacks the beginning of this one.
-        let isKept = try core.confirmedCommits.areKept(
-            by: table, node: node, patience: core.timing.patience, session)
-        guard isKept else { return Self.dataLost }
-        guard own.session == id else {
-            return DatabaseError(
-                .inUse, "another process has had the node number \(node) since the connection broke; start again")
-        }
-        return own.beat >= lastBeat ? nil : Self.dataLost
+        return nil
     }
 
     /// Ends this process's use of the database. If the server lacks changes, that is recorded first: the other
     /// processes end as well, and none starts. This one does not end before, since it could be started again and sell.
     private func lose(_ error: DatabaseError, _ session: PostgreSQLSession) throws {
-        if error.code == .dataLost, let schema {
+        if error.code == .dataLost, let losses {
             do {
-                try table.recordLoss(by: node, name: name, schema: schema, session)
-            } catch let missing as DatabaseError where missing.code == .invalidSQL {
-                // The tables are gone, as after a restore.
+                try table.recordLoss(by: node, name: name, losses: losses, session)
+            } catch let failure as DatabaseError where failure.code == .invalidSQL {
+                try checkReplaced(failure, session)
             }
         }
         core.lose(error)

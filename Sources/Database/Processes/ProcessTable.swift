@@ -89,14 +89,19 @@ struct ProcessTable: Sendable {
         var node: Int
         var session: String
         var beat: Int64
+        /// The number of beats; 0 for a process that registers.
+        var beats: Int64 = 0
         var facts: String
     }
 
     /// The last process of each node number.
     func processes(_ session: PostgreSQLSession) throws -> [Process] {
-        try session.query("SELECT node, session, beat, facts FROM store_processes ORDER BY node", []).map { row in
+        let rows = try session.query(
+            "SELECT node, session, beat, beats, facts FROM store_processes ORDER BY node", [])
+        return try rows.map { row in
             Process(
-                node: try row.int(0), session: try row.string(1), beat: try row.int64(2), facts: try row.string(3))
+                node: try row.int(0), session: try row.string(1), beat: try row.int64(2), beats: try row.int64(3),
+                facts: try row.string(4))
         }
     }
 
@@ -134,12 +139,11 @@ struct ProcessTable: Sendable {
 
     // MARK: Losses
 
-    /// PostgreSQL's number of the schema, which is the same on a standby, and another one after a restore; nil when
-    /// there is no schema.
-    func schemaNumber(_ session: PostgreSQLSession) throws -> Int64? {
-        try session.query(
-            "SELECT CAST(oid AS BIGINT) FROM pg_catalog.pg_namespace WHERE nspname = current_schema()", []
-        ).first?.int64(0)
+    /// PostgreSQL's number of the table of losses, which is the same on a standby, and another one after a restore and
+    /// after a loss was accepted; nil when there is no table.
+    func lossesNumber(_ session: PostgreSQLSession) throws -> Int64? {
+        try session.query("SELECT CAST(CAST(to_regclass('lost_changes') AS OID) AS BIGINT)", [])
+            .first?.optionalInt64(0)
     }
 
     /// Whether a process has recorded that the server lacks confirmed changes.
@@ -147,32 +151,39 @@ struct ProcessTable: Sendable {
         try !session.query("SELECT node FROM lost_changes LIMIT 1", []).isEmpty
     }
 
-    /// Records that the server lacks changes that were confirmed to a process, unless a restore has made another schema
-    /// since the process joined. The session's later commits wait for no standby.
-    ///
-    /// - Parameter schema: The number of the schema when the process joined.
-    func recordLoss(by node: Int, name: String, schema: Int64, _ session: PostgreSQLSession) throws {
-        // A promoted server may wait for a synchronous standby that it does not have.
+    /// Makes the session's later commits wait for no standby. A promoted server may wait for one that it does not have.
+    private func commitLocally(_ session: PostgreSQLSession) throws {
         _ = try session.command("SET synchronous_commit = local")
+    }
+
+    /// Records that the server lacks changes that were confirmed to a process, unless a restore was made or a loss was
+    /// accepted since the process joined. The session's later commits wait for no standby.
+    ///
+    /// - Parameter losses: The number of the table of losses when the process joined.
+    func recordLoss(by node: Int, name: String, losses: Int64, _ session: PostgreSQLSession) throws {
+        try commitLocally(session)
         _ = try session.execute(
             """
             INSERT INTO lost_changes (node, name, noticed_at)
             SELECT $1, $2, CAST(1000 * EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT)
-            FROM pg_catalog.pg_namespace WHERE nspname = current_schema() AND CAST(oid AS BIGINT) = $3
+            WHERE CAST(CAST(to_regclass('lost_changes') AS OID) AS BIGINT) = $3
             ON CONFLICT (node) DO NOTHING
-            """, [node, name, schema])
+            """, [node, name, losses])
     }
 
-    /// Removes the records of losses and returns them by node number. There may be no schema.
+    /// Removes the records of losses and returns them by node number. There may be no schema. A process that joined
+    /// before and comes back later records none any more. Do not use the session afterwards.
     func removeLosses(_ session: PostgreSQLSession) throws -> [RecordedLoss] {
-        let known = try session.query(
-            """
-            SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = CAST($1 AS TEXT) AND tablename = 'lost_changes'
-            """, [address.schema])
-        guard !known.isEmpty else { return [] }
-        return try session.query("DELETE FROM lost_changes RETURNING node, name, noticed_at", []).map { row in
+        guard try lossesNumber(session) != nil else { return [] }
+        try commitLocally(session)
+        _ = try session.command("BEGIN; LOCK TABLE lost_changes")
+        let losses = try session.query("SELECT node, name, noticed_at FROM lost_changes ORDER BY node", []).map { row in
             RecordedLoss(node: try row.int(0), process: try row.string(1), noticedAt: try row.int64(2))
-        }.sorted { $0.node < $1.node }
+        }
+        // Without a loss, the table stays and keeps its number.
+        let replacement = losses.isEmpty ? "" : "DROP TABLE lost_changes; \(ProcessesSchema.losses); "
+        _ = try session.command("\(replacement)COMMIT")
+        return losses
     }
 
     // MARK: Beats
@@ -181,6 +192,8 @@ struct ProcessTable: Sendable {
     struct Beat {
         /// The server's time, in milliseconds; nil when the process's row is not there any more.
         var time: Int64?
+        /// The number of beats until this one.
+        var beats: Int64 = 0
         /// Whether a process has recorded that the server lacks confirmed changes.
         var hasLoss = false
         /// The last version of each node.
@@ -198,13 +211,15 @@ struct ProcessTable: Sendable {
             """
             WITH own AS (
                 UPDATE store_processes
-                SET beat = CAST(1000 * EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT), facts = $3, hears = $4
-                WHERE node = $1 AND session = $2 RETURNING beat
+                SET beat = CAST(1000 * EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT), beats = beats + 1,
+                    facts = $3, hears = $4
+                WHERE node = $1 AND session = $2 RETURNING beat, beats
             )
             SELECT CAST(0 AS BIGINT), CAST($1 AS BIGINT), own.beat, CAST('' AS TEXT) FROM own
             UNION ALL SELECT CAST(1 AS BIGINT), v.node, v.version, CAST('' AS TEXT) FROM change_versions v
             UNION ALL SELECT CAST(2 AS BIGINT), p.node, p.beat, p.facts FROM store_processes p WHERE p.node <> $1
             UNION ALL SELECT CAST(3 AS BIGINT), l.node, l.noticed_at, CAST('' AS TEXT) FROM lost_changes l
+            UNION ALL SELECT CAST(4 AS BIGINT), CAST($1 AS BIGINT), own.beats, CAST('' AS TEXT) FROM own
             """, [node, id, facts, hears] as [any SQLConvertible])
         var beat = Beat()
         for row in rows {
@@ -213,6 +228,7 @@ struct ProcessTable: Sendable {
             case 0: beat.time = number
             case 1: beat.versions[node] = number
             case 3: beat.hasLoss = true
+            case 4: beat.beats = number
             default: beat.others[node] = (number, try row.string(3))
             }
         }

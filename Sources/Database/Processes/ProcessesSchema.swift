@@ -33,13 +33,18 @@ enum ProcessesSchema {
         Migration(
             3, "lost changes",
             [
-                // The processes that have noticed that the server lacks confirmed changes. While there is a row, no
-                // process uses the server.
-                """
-                CREATE TABLE lost_changes (
-                    node BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, noticed_at BIGINT NOT NULL
-                )
-                """
+                losses,
+                // How often the process and its predecessors have given a sign of life. Unlike their time, the number
+                // grows also when the server's clock is set back.
+                "ALTER TABLE store_processes ADD COLUMN beats BIGINT NOT NULL DEFAULT 0",
             ]),
     ]
+
+    /// Creates the table of the processes that have noticed that the server lacks confirmed changes. While there is a
+    /// row, no process uses the server. The table is replaced when the loss is accepted.
+    static let losses = """
+        CREATE TABLE lost_changes (
+            node BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, noticed_at BIGINT NOT NULL
+        )
+        """
 }
