@@ -2,6 +2,7 @@ import Database
 import Logging
 import ServiceLifecycle
 import Store
+import StoreWire
 
 /// Renews and ends subscriptions when they are due by the stores' clocks.
 struct SubscriptionSchedule: Service {
