@@ -5,11 +5,11 @@ import NIOHTTP1
 ///
 /// When the server stops, Hummingbird writes the end of an answer and closes the connection at once. It also closes a
 /// connection while a client takes a direct answer, which Hummingbird does not see. Bytes that the client has not taken
-/// yet would be lost. This handler delays the close until they are sent, for at most a minute. A second close is not
-/// delayed, and neither is the close of a connection whose last answer has no end.
+/// yet would be lost. This handler delays the close until all complete answers are sent, for at most a minute. A second
+/// close is not delayed, and the close does not wait for an answer without an end.
 ///
-/// Answers need no promise of their own. The close writes an empty part behind them instead: SwiftNIO fulfils its
-/// promise when the system has taken everything before it.
+/// The ends of answers need no promise. The next part behind them has one instead, the head of another answer or an
+/// empty part that the close writes: SwiftNIO fulfils its promise when the system has taken everything before it.
 ///
 /// It works around Hummingbird 2.28.1: `HTTPConnectionStateHandler.write(context:data:promise:)`, case
 /// `.closeConnection`, does not wait for its `writeAndFlush` before it calls `context.close`, and SwiftNIO's close
@@ -24,21 +24,42 @@ final class UnsentBytesHandler: ChannelOutboundHandler, RemovableChannelHandler 
 
     /// Whether the last answer is complete, and may have bytes that the system has not taken.
     private var mayBeUnsent = false
+    /// The number of parts behind complete answers that the system may not have taken.
+    private var markers = 0
     /// The delayed close.
     private var waiting: (promise: EventLoopPromise<Void>?, end: Scheduled<Void>)?
     private var isClosing = false
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var promise = promise
         switch unwrapOutboundIn(data) {
-        case .head: mayBeUnsent = false
-        case .body: break
+        // An informational head belongs to the answer that follows.
+        case .head(let head) where mayBeUnsent && head.status.code >= 200:
+            let sent = promise ?? context.eventLoop.makePromise()
+            mark(sent.futureResult, context)
+            promise = sent
+        case .head, .body: break
         case .end: mayBeUnsent = true
         }
         context.write(data, promise: promise)
     }
 
+    /// Notes that a part is written behind complete answers.
+    private func mark(_ sent: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+        mayBeUnsent = false
+        markers += 1
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        sent.hop(to: context.eventLoop).whenComplete { _ in
+            let (handler, context) = bound.value
+            handler.markers -= 1
+            if handler.waiting != nil { handler.closeWhenSent(context) }
+        }
+    }
+
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard case .all = mode, mayBeUnsent, !isClosing else { return context.close(mode: mode, promise: promise) }
+        guard case .all = mode, mayBeUnsent || markers > 0, !isClosing else {
+            return context.close(mode: mode, promise: promise)
+        }
         isClosing = true
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let end = context.eventLoop.scheduleTask(in: Self.patience) {
@@ -49,16 +70,14 @@ final class UnsentBytesHandler: ChannelOutboundHandler, RemovableChannelHandler 
         closeWhenSent(context)
     }
 
-    /// Performs the delayed close when the system has taken everything that was written.
+    /// Performs the delayed close when the system has taken all complete answers, also one to another request in the
+    /// meantime.
     private func closeWhenSent(_ context: ChannelHandlerContext) {
-        mayBeUnsent = false
-        let sent = context.eventLoop.makePromise(of: Void.self)
-        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        sent.futureResult.whenComplete { _ in
-            let (handler, context) = bound.value
-            // Another request may have been answered in the meantime.
-            if handler.mayBeUnsent { handler.closeWhenSent(context) } else { handler.close(context) }
+        guard mayBeUnsent else {
+            return markers == 0 ? close(context) : context.flush()
         }
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        mark(sent.futureResult, context)
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))), promise: sent)
     }
 

@@ -11,6 +11,8 @@ public struct MerchantError: Error, Sendable, Equatable {
     public var reason: String?
     /// The number of seconds after which a retry may succeed; nil when it is not known.
     public var retryAfter: Int?
+    /// Whether the store has no transaction with the named identifier in at least one environment, whatever the error.
+    public var isUnknownTransaction = false
 
     /// Creates an error.
     public init(_ code: MerchantErrorCode, _ detail: String, retryAfter: Int? = nil) {

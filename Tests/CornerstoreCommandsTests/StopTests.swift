@@ -33,10 +33,14 @@ import Testing
             for await _ in head {}
             for server in servers { #expect(try await ready(server).status == 200) }
             await store.stop()
+            try await until {
+                for server in servers {
+                    guard try await ready(server).status != 200 else { return false }
+                }
+                return true
+            }
             for server in servers {
-                var answer = try await ready(server)
-                let end = ContinuousClock.now + .seconds(20)
-                while answer.status == 200, ContinuousClock.now < end { answer = try await ready(server) }
+                let answer = try await ready(server)
                 #expect(answer.status == 503 && answer.text.contains("stopping"), "\(server): \(answer.text)")
             }
             isSeen.signal()

@@ -25,8 +25,12 @@ import Testing
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
+    private func begin(_ status: HTTPResponseStatus = .ok) {
+        channel.writeAndFlush(HTTPServerResponsePart.head(.init(version: .http1_1, status: status)), promise: nil)
+    }
+
     private func answer() {
-        channel.writeAndFlush(HTTPServerResponsePart.head(.init(version: .http1_1, status: .ok)), promise: nil)
+        begin()
         channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
     }
 
@@ -70,9 +74,41 @@ import Testing
     @Test(arguments: [false, true]) func withoutACompleteAnswerItClosesAtOnce(isBegun: Bool) {
         if isBegun {
             answer()
-            channel.writeAndFlush(HTTPServerResponsePart.head(.init(version: .http1_1, status: .ok)), promise: nil)
+            begin()
+            // The system has taken the first answer.
+            for promise in system.promises { promise.succeed() }
         }
         channel.close(promise: nil)
-        #expect(!channel.isActive && system.promises.isEmpty)
+        #expect(!channel.isActive && system.promises.count == (isBegun ? 1 : 0))
+    }
+
+    @Test func `a close waits for an earlier answer and not for the one that is begun behind it`() {
+        answer()
+        begin(.continue)
+        begin()
+        channel.close(promise: nil)
+        #expect(channel.isActive && system.promises.count == 1)
+        system.promises[0].succeed()
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a close after an informational head waits for the answer before it`() {
+        answer()
+        begin(.continue)
+        channel.close(promise: nil)
+        #expect(channel.isActive && system.promises.count == 1)
+        system.promises[0].succeed()
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a close waits for the last of two answers`() {
+        answer()
+        answer()
+        channel.close(promise: nil)
+        #expect(system.promises.count == 2)
+        system.promises[0].succeed()
+        #expect(channel.isActive)
+        system.promises[1].succeed()
+        #expect(!channel.isActive)
     }
 }

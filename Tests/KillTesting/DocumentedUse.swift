@@ -12,8 +12,9 @@ struct DocumentedUse: Sendable {
     private static let file = [UInt8](repeating: 0x2E, count: 17 << 20) + SampleContent.bytes(tail)
     /// The bytes at the end of the file that are downloaded.
     private static let tail = 64 << 10
-    /// The longest time from a promotion until the store sells again.
-    private static let longestPause = Duration.seconds(10)
+    /// The longest time from a promotion until the store sells again, on a machine that runs other tests. The page
+    /// promises 10 seconds, which ``FailoverRun`` holds it to.
+    private static let longestPause = Duration.seconds(30)
 
     private let place: DocumentedPlace
     private let findings: Findings
@@ -215,6 +216,7 @@ struct DocumentedUse: Sendable {
         let promotion = ContinuousClock.now
         guard let transaction = try await buy("novel", for: &customer) else { return }
         let pause = ContinuousClock.now - promotion
+        print("The documented example sold again \(pause) after the promotion")
         findings.check(pause <= Self.longestPause, "the store sold again \(pause) after the promotion")
         try await redeem(transaction, of: customer)
         try await customer.finish(transaction)

@@ -18,12 +18,12 @@ final class Findings: Sendable {
 }
 
 extension HTTPReply {
-    /// Asks again and again until the answer is right, for ten seconds at most.
+    /// Asks again and again until the answer is right, for half a minute at most.
     /// - Returns: the last answer.
     static func eventually(
         _ ask: () async throws -> HTTPReply, until isRight: (HTTPReply) -> Bool
     ) async throws -> HTTPReply {
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + .seconds(30)
         while true {
             let reply = try await ask()
             if isRight(reply) || ContinuousClock.now >= end { return reply }

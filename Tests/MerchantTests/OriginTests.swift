@@ -118,6 +118,32 @@ import Testing
         }
     }
 
+    /// A restored backup, or a promoted standby that lagged. Memory does not age here.
+    @Test(arguments: Backend.available)
+    func `a product list that the database has lost redeems nothing`(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let kept = try await shop.merchant.allProducts().revision
+            let coins = try #require(try await shop.merchant.product(TestMerchant.bundleID, "coins")?.product)
+            var changed = coins
+            changed.grants = [.credits("gems", amount: 70, lifetime: nil)]
+            try await shop.merchant.put(changed)
+            let lost = try await shop.merchant.productList(of: TestMerchant.bundleID).revision
+            #expect(lost > kept)
+            let grants = try ProductCatalog.json(coins.grants)
+            try await shop.database.write { connection in
+                try connection.execute("UPDATE products SET grants = $1 WHERE product_id = 'coins'", [grants])
+                try connection.execute("UPDATE product_revision SET revision = $1", [kept])
+            }
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.merchant.productList(of: TestMerchant.bundleID).revision == kept)
+            // The next change does not get the number of the lost one.
+            shop.clock.milliseconds += 10
+            try await shop.merchant.deleteProduct(TestMerchant.bundleID, "pro")
+            #expect(try await shop.merchant.allProducts().revision > lost)
+        }
+    }
+
     /// A process has the list in memory for a second, in which another one may make a product anew.
     @Test(arguments: Backend.available)
     func `a process with an older list grants nothing twice and takes a refund back`(_ backend: Backend) async throws {

@@ -111,6 +111,22 @@ import Testing
                 #expect(
                     try await shop.code { _ = try await shop.merchant.redeem(transactionID: "7", for: "ann") } == code)
             }
+            // Production has no such transaction, which is a guess although the sandbox is not reached.
+            for (failure, code) in [
+                (StoreAPIError.Code.unavailable, MerchantErrorCode.storeUnavailable), (.unauthorized, .noStoreKey),
+                (.unknownTransaction, .unknownTransaction),
+            ] {
+                api.answer { throw StoreAPIError($0.environment == .production ? .unknownTransaction : failure, "") }
+                let error = await #expect(throws: MerchantError.self) {
+                    try await shop.merchant.redeem(transactionID: "7", for: "ann")
+                }
+                #expect(error?.code == code && error?.isUnknownTransaction == true)
+            }
+            api.fail(.unavailable)
+            let error = await #expect(throws: MerchantError.self) {
+                try await shop.merchant.redeem(transactionID: "7", for: "ann")
+            }
+            #expect(error?.isUnknownTransaction == false)
             #expect(try await shop.findings() == [])
         }
     }

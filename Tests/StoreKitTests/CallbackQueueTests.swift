@@ -127,14 +127,11 @@ struct CallbackQueueTests {
         var calls = app.calls.makeAsyncIterator()
         let queue = SKPaymentQueue(engine: engine)
         queue.add(app)
-        // As SKProductsRequest does, in a task of the queue.
-        let prices = Task(executorPreference: store.tasks) {
-            _ = await engine.products(["credits5"])
-            engine.callbackQueue.async { app.note("products") }
-        }
+        let prices = SKProductsRequest(productIdentifiers: ["credits5"], engine: engine, executor: store.tasks)
+        prices.delegate = app
+        prices.start()
         #expect(await calls.next() == "updated on another queue")
         #expect(await calls.next() == "products on another queue")
-        await prices.value
         withExtendedLifetime(app) {}
         await engine.stop()
     }

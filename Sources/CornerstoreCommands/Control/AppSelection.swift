@@ -11,13 +11,15 @@ enum AppSelection {
         if let app {
             let found = try known(app, in: apps)
             guard sells(product, found) else {
-                throw CommandError(.refused, "\(app) has no product \(product). \(products(of: [found]))")
+                throw CommandError(
+                    .refused, "\(app) has no product \(product). \(products(of: [found], "The app has"))")
             }
             return app
         }
         let sellers = apps.filter { sells(product, $0) }
         guard let seller = sellers.first else {
-            throw CommandError(.refused, "No app of this store has the product \(product). \(products(of: apps))")
+            throw CommandError(
+                .refused, "No app of this store has the product \(product). \(products(of: apps, "There are"))")
         }
         guard sellers.count == 1 else {
             throw CommandError(
@@ -64,11 +66,12 @@ enum AppSelection {
     }
 
     /// Returns a sentence about the products that the apps have.
-    private static func products(of apps: [ControlAPI.App]) -> String {
+    /// - Parameter there: the beginning of a sentence about no products.
+    private static func products(of apps: [ControlAPI.App], _ there: String) -> String {
         let products = apps.flatMap(\.productIds)
         guard !products.isEmpty else {
             return
-                "There are no products yet. Create one with “cornerstore product create”, or add it to the catalog file."
+                "\(there) no products yet. Create one with “cornerstore product create”, or add it to the catalog file."
         }
         return "The products are \(list(products))."
     }

@@ -5,7 +5,8 @@ import Synchronization
 
 extension Merchant {
     /// The time for which products are read from memory, in milliseconds. Lists may miss a change by another process
-    /// for that long; redemptions do not (``checkList(of:_:)``).
+    /// for that long, and so may a download by evidence of a product that another process has just added or given the
+    /// content item. A redemption does not miss a change of its products (``checkList(of:_:)``).
     static let productsLifetime: Int64 = 1_000
 
     /// Returns the products on sale in an app.
@@ -162,8 +163,9 @@ extension Merchant {
                 revision: revision, try Self.read(connection), kinds: try ProductKinds.read(connection))
         }
         catalog.withLock { kept in
-            // Another task may have loaded a newer revision meanwhile.
-            if let kept, kept.catalog.revision > loaded.revision { return }
+            // Another task may have loaded a newer revision meanwhile. The database may also have an older one than
+            // before: it was restored, or a standby that lagged was promoted.
+            if let kept, kept.catalog.revision > loaded.revision, kept.catalog.revision != known?.revision { return }
             kept = LoadedCatalog(catalog: loaded, loadedAt: now)
         }
         return loaded
@@ -184,13 +186,21 @@ extension Merchant {
         try connection.queryOne("SELECT revision FROM product_revision WHERE id = 1")?.int64(0) ?? 0
     }
 
-    /// Changes products, and increments the revision when `body` reports a change.
+    /// Changes products, and raises the revision when `body` reports a change: to the current time in milliseconds, or
+    /// by 1. When a database loses changes, later changes therefore get other revisions than the lost ones had.
     private func change<T: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> (result: T, isChange: Bool)
     ) async throws -> T {
+        let now = now()
         let result = try await database.write { connection in
             let (result, isChange) = try body(connection)
-            if isChange { try connection.execute("UPDATE product_revision SET revision = revision + 1 WHERE id = 1") }
+            if isChange {
+                try connection.execute(
+                    """
+                    UPDATE product_revision SET revision = CASE WHEN revision < $1 THEN $2 ELSE revision + 1 END
+                    WHERE id = 1
+                    """, [now, now])
+            }
             return result
         }
         try await reloadProducts(at: now())

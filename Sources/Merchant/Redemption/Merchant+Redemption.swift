@@ -8,6 +8,9 @@ extension Merchant {
     /// a few statements for each purchase and can be repeated.
     static let largestTransaction = 100
 
+    /// How often purchases are planned for one request while the product list changes.
+    private static let mostPlans = 20
+
     /// Verifies evidence and redeems all of its purchases, for the signed-in user or for the owner named by a purchase.
     ///
     /// A purchase and its grants are written in one database transaction, which up to ``largestTransaction`` purchases
@@ -94,17 +97,19 @@ extension Merchant {
     /// Calls `body` with each purchase and its product. When the product list turns out to have changed
     /// (``checkList(of:_:)``), reads the list and calls `body` again. Everything in `body` can be repeated.
     /// - Parameter renewals: ``VerifiedEvidence/renewals``.
+    /// - Throws: ``MerchantError`` `unavailable` when the list changes each time; the errors of `body`.
     func withPlans<T>(
         of purchases: [VerifiedPurchase], _ renewals: [String: RenewalStatement] = [:], at times: BookTimes,
         _ body: ([RedemptionItem]) async throws -> T
     ) async throws -> T {
-        while true {
-            do {
-                return try await body(try await plans(purchases, renewals, at: times))
-            } catch is ProductsChanged {
-                try await reloadProducts(at: times.machine)
+        var items = try await plans(purchases, renewals, at: times)
+        for _ in 0..<Self.mostPlans {
+            do { return try await body(items) } catch is ProductsChanged {
+                let catalog = try await reloadProducts(at: times.machine)
+                items = try plans(purchases, renewals, catalog, at: times)
             }
         }
+        throw MerchantError(.unavailable, "The product list is changing. Try again.", retryAfter: 1)
     }
 
     /// Combines each purchase with its product, before the database transaction.

@@ -73,11 +73,14 @@ extension Merchant {
     private func transaction(_ id: String, in app: BundleID) async throws -> (VerifiedPurchase, any StoreAPI) {
         guard let storeAPI, storeAPI.hasKeys else { throw MerchantError(.noStoreKey) }
         var failure = StoreAPIError(.unknownTransaction, "the merchant accepts no environment")
+        var isUnknown = false
         for environment in [StoreEnvironment.production, .sandbox] where policy.environments.contains(environment) {
             do {
                 let body = try await storeAPI.send(.transaction(id), for: app, in: environment)
                 return (try await verifier.verifyTransactionInfo(body, of: id, app, environment), storeAPI)
-            } catch let error as StoreAPIError {
+            } catch var error as StoreAPIError {
+                error.isUnknownElsewhere = isUnknown
+                isUnknown = isUnknown || error.code == .unknownTransaction
                 // Apple's production host refuses the keys of an app that was never released.
                 guard error.code == .unknownTransaction || error.code == .unauthorized else { throw error }
                 failure = error
@@ -99,5 +102,6 @@ extension MerchantError {
             self.init(.storeUnavailable, "The store is unavailable. Try again later.", retryAfter: error.retryAfter)
         }
         reason = error.detail
+        isUnknownTransaction = error.code == .unknownTransaction || error.isUnknownElsewhere
     }
 }

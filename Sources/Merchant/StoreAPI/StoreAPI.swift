@@ -49,6 +49,8 @@ public struct StoreAPIError: Error, Sendable, Equatable {
     public var detail: String
     /// The number of seconds after which a retry may succeed; nil when it is not known.
     public var retryAfter: Int?
+    /// Whether another environment has no such transaction.
+    var isUnknownElsewhere = false
 
     /// Creates an error.
     public init(_ code: Code, _ detail: String, retryAfter: Int? = nil) {

@@ -103,6 +103,9 @@ extension Subscription {
 
     /// A period of another plan ends the access, as does a refund of the period that follows before this one is over.
     /// The grace period belongs to the newest period: a later one was paid.
+    ///
+    /// Rights in the database hold the result, and `merchant check` compares them with it, also when a backup is
+    /// restored. A change of this rule therefore needs a migration that settles the rights anew.
     private func access(ofPeriodAt index: Int) -> Access {
         let period = periods[index]
         let next = periods[(index + 1)...].first { !$0.isCopy(of: period) }

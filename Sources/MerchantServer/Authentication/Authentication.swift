@@ -83,8 +83,9 @@ public struct Authentication: Sendable {
     }
 
     /// Redeems a transaction that a user only named. Counts the request for its user and its address until the store
-    /// has answered, and afterwards only if the store knows no such transaction: identifiers can be guessed, and each
-    /// guess costs a request to the store. A request whose client has left stays counted.
+    /// has answered, and afterwards only if the store knows no such transaction in an environment and did not return it
+    /// from the other: identifiers can be guessed, and each guess costs a request to the store. A request whose client
+    /// has left stays counted.
     /// - Parameter address: the client's address, computed only when requests are counted.
     /// - Throws: ``HTTPProblem`` 429 over one of the rates, without calling `redeem`; the errors of `redeem`.
     func countingGuesses<Answer>(
@@ -93,15 +94,15 @@ public struct Authentication: Sendable {
         guard let limits else { return try await redeem() }
         let now = now()
         let address = address()
-        try limits.take(.guesser(user), at: now)
+        try limits.begin(.guesser(user), at: now)
         var isGuess = false
-        defer { if !isGuess { limits.giveBack(.guesser(user)) } }
-        try limits.take(.guessingAddress(address), at: now)
-        defer { if !isGuess { limits.giveBack(.guessingAddress(address)) } }
+        defer { limits.end(.guesser(user), counts: isGuess) }
+        try limits.begin(.guessingAddress(address), at: now)
+        defer { limits.end(.guessingAddress(address), counts: isGuess) }
         do {
             return try await redeem()
         } catch {
-            isGuess = (error as? MerchantError)?.code == .unknownTransaction || error is CancellationError
+            isGuess = (error as? MerchantError)?.isUnknownTransaction == true || error is CancellationError
             throw error
         }
     }

@@ -42,7 +42,7 @@ public final class RateLimits: Sendable {
     }
 
     /// The subject that a request is counted for.
-    public enum Subject: Sendable, Equatable {
+    public enum Subject: Sendable, Hashable {
         /// A client's network address.
         case address(NetworkAddress)
         /// A client's network address, for a notification, at the rate of addresses.
@@ -67,6 +67,8 @@ public final class RateLimits: Sendable {
     private let keys: Mutex<TokenBuckets<String>>
     private let guessingAddresses: Mutex<TokenBuckets<NetworkAddress>>
     private let guessers: Mutex<TokenBuckets<UserID>>
+    /// The number of requests in progress that may get their tokens back.
+    private let running = Mutex<[Subject: Int]>([:])
 
     /// Creates limits with the given rates.
     public init(_ rates: Rates, capacity: Int = capacity) {
@@ -85,6 +87,10 @@ public final class RateLimits: Sendable {
     /// - Throws: ``HTTPProblem`` 429 `rate_limited` with the time to wait when the limit is reached.
     public func take(_ subject: Subject, at now: Date) throws {
         guard let wait = wait(subject, at: now) else { return }
+        throw Self.problem(subject, wait)
+    }
+
+    private static func problem(_ subject: Subject, _ wait: Double) -> HTTPProblem {
         let what =
             switch subject {
             case .address, .notifier: "requests of this address"
@@ -93,10 +99,35 @@ public final class RateLimits: Sendable {
             case .guessingAddress: "redemptions from this address of transactions that the store does not know"
             case .guesser: "redemptions by this user of transactions that the store does not know"
             }
-        throw HTTPProblem(
+        return HTTPProblem(
             .tooManyRequests, code: MerchantErrorCode.rateLimited.rawValue,
             message: "Too many \(what). Try again later.",
             retryAfter: Int(min(max(wait.rounded(.up), 1), 3_600)))
+    }
+
+    /// Counts a request until ``end(_:counts:)``, which tells whether it counts for longer.
+    /// - Throws: ``HTTPProblem`` 429 `rate_limited` when the limit is reached: for a second while requests in progress
+    ///   may get their tokens back, else as ``take(_:at:)``.
+    func begin(_ subject: Subject, at now: Date) throws {
+        try running.withLock { running in
+            guard let wait = self.wait(subject, at: now) else {
+                running[subject, default: 0] += 1
+                return
+            }
+            guard running[subject] != nil else { throw Self.problem(subject, wait) }
+            throw HTTPProblem(
+                .tooManyRequests, code: MerchantErrorCode.rateLimited.rawValue,
+                message: "Too many redemptions by identifier at once. Try again when one of them is answered.",
+                retryAfter: 1)
+        }
+    }
+
+    /// Ends a request after ``begin(_:at:)``, and undoes its count unless it counts.
+    func end(_ subject: Subject, counts: Bool) {
+        running.withLock { running in
+            running[subject] = running[subject].flatMap { $0 > 1 ? $0 - 1 : nil }
+            if !counts { giveBack(subject) }
+        }
     }
 
     /// Undoes the count of a request that is counted again, or does not count.

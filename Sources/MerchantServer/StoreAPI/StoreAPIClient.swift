@@ -61,8 +61,7 @@ public final class StoreAPIClient: StoreAPI {
             throw StoreAPIError(.unknownTransaction, "invalid transaction identifier")
         }
         guard let access = await access(app) else {
-            throw StoreAPIError(
-                .noKey, "no App Store Server API key for \(app.rawValue); add one with --store-keys")
+            throw StoreAPIError(.noKey, "no App Store Server API key for \(app.rawValue)")
         }
         let hasPlace = state.withLock { state in
             guard state.running < Self.places else { return false }

@@ -150,7 +150,7 @@ final class StoreNotices: Sendable {
         }
         guard !notices.revokedProductIDs.isEmpty else { return keep() }
         guard try await store.renewReceipt(of: account) else {
-            return diagnostics("without a new receipt, the app is not told of refunds; its next launch tries again")
+            return diagnostics("without a new receipt, the app is not told of refunds; the next check tries again")
         }
         guard let payments else { return }
         // Waits for the cursor to be saved. A check that began before would report the same notices again.

@@ -6,24 +6,26 @@ import Synchronization
 open class SKProductsRequest: SKRequest {
     private let productIdentifiers: Set<String>
     private let fixedEngine: StoreKitEngine?
+    private let executor: (any TaskExecutor)?
 
     /// Creates a request for no products, for subclasses in tests.
     public override init() {
         productIdentifiers = []
-        fixedEngine = nil
+        (fixedEngine, executor) = (nil, nil)
         super.init()
     }
 
     /// Creates a request for the products with these identifiers. A large set is sent to the store in several requests.
     public init(productIdentifiers: Set<String>) {
         self.productIdentifiers = productIdentifiers
-        fixedEngine = nil
+        (fixedEngine, executor) = (nil, nil)
         super.init()
     }
 
-    init(productIdentifiers: Set<String>, engine: StoreKitEngine) {
+    /// - Parameter executor: runs the request; nil for Swift's own.
+    init(productIdentifiers: Set<String>, engine: StoreKitEngine, executor: (any TaskExecutor)? = nil) {
         self.productIdentifiers = productIdentifiers
-        fixedEngine = engine
+        (fixedEngine, self.executor) = (engine, executor)
         super.init()
     }
 
@@ -40,12 +42,12 @@ open class SKProductsRequest: SKRequest {
 
     open override func start() {
         let engine = fixedEngine ?? .shared
-        let identifiers = productIdentifiers
+        let (identifiers, executor) = (productIdentifiers, executor)
         let carried = Carried(object: self)
         run.withLock { run in
             guard run.task == nil else { return }
             let number = run.number
-            run.task = Task {
+            run.task = Task(executorPreference: executor) {
                 let answer = await engine.products(identifiers)
                 engine.callbackQueue.async { carried.object.deliver(answer, of: number) }
             }

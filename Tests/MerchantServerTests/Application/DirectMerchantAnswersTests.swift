@@ -1,5 +1,4 @@
 import Foundation
-import Merchant
 import MerchantWire
 import NIOCore
 import NIOHTTP1
@@ -9,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import HTTPSupport
+@testable import Merchant
 @testable import MerchantServer
 
 /// The direct path and the router give the same answers, to the byte. `Connection: keep-alive`, which changes nothing
@@ -136,6 +136,41 @@ import Testing
                 let reply = try await Self.bothWays(merchant, route, as: token, body, type: type)
                 #expect(reply.code == code, "\(reply.text)")
             }
+        }
+    }
+
+    @Test func `a redemption by an older product list goes to the router, which reads the list again`() async throws {
+        try await RunningMerchant.with { running async throws in
+            let token = try await running.token("ann")
+            // The direct path takes tokens and signers that were verified before.
+            #expect(try await running.redeem("issue", "2000000000000002", as: token).status == 200)
+            let merchant = running.application.merchant
+            let other = Merchant(
+                database: merchant.database, blobs: merchant.blobs, verifier: merchant.verifier,
+                policy: merchant.policy, now: { Int64(Date().timeIntervalSince1970 * 1_000) }, makeID: { UUID() })
+            let evidence = try running.signed("coins", "2000000000000001")
+            // On a busy machine, the products in memory can be too old for the direct path.
+            var outcome: Result<RedemptionAnswer, any Error>?
+            var amount: Int64 = 10
+            for _ in 0..<10 where outcome == nil {
+                amount += 1
+                _ = try await merchant.allProducts()
+                try await other.put(
+                    MerchantProduct(
+                        bundleID: "com.example.books", productID: "coins", kind: .consumable,
+                        grants: [.credits("coins", amount: amount, lifetime: nil)]))
+                outcome = await withCheckedContinuation { continuation in
+                    let isBegun = merchant.redeemAtOnce(.signedTransaction(evidence), for: "ann") {
+                        continuation.resume(returning: $0)
+                    }
+                    if !isBegun { continuation.resume(returning: nil) }
+                }
+            }
+            #expect(throws: ProductsChanged.self) { try outcome?.get() }
+            let reply = try await running.send(.redemptions, as: token, evidence, type: "application/jose")
+            #expect(reply.status == 200)
+            let balances = try await running.send(.balances(in: .sandbox), as: token).decoded(BalanceList.self)
+            #expect(balances.amount(of: "coins") == amount)
         }
     }
 
