@@ -203,7 +203,7 @@ extension Merchant {
             }
             return result
         }
-        try await reloadProducts(at: now())
+        try await reloadProducts(at: self.now())
         return result
     }
 
