@@ -549,7 +549,8 @@ import Testing
             let large = MultipartForm(
                 token, files: [.init(name: "file", content: Array(repeating: 1, count: 13 << 20))])
             for (body, type, status, text) in [
-                (two.bytes[...], two.type, 400, "several files"), (whole.bytes.dropLast(4), whole.type, 400, "incomplete"),
+                (two.bytes[...], two.type, 400, "several files"),
+                (whole.bytes.dropLast(4), whole.type, 400, "incomplete"),
                 (whole.bytes[...], "multipart/form-data; boundary=other", 400, "incomplete"),
                 (whole.bytes[...], "multipart/form-data", 400, "incomplete"),
                 (large.bytes[...], large.type, 413, "too large"),
