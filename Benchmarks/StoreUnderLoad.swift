@@ -28,6 +28,9 @@ struct StoreUnderLoad: Sendable {
             try FileManager.default.createDirectory(
                 at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try await ledger.write(to: data, postgreSQL: postgreSQL)
+            // A store that has sold is not started without its authority.
+            _ = try await CertificateAuthority.open(
+                directory: data.appending(path: "authority"), at: SampleReceipts.date)
             let store = try await StoreProcess.start(
                 catalog: try catalog(), data: data, hasConsole: hasConsole, postgreSQL: postgreSQL, options: options,
                 on: processors)

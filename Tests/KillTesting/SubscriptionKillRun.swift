@@ -36,21 +36,23 @@ public final class SubscriptionKillRun: Sendable {
     private static let step = 20.0 * 86_400
 
     private let store: StoreProcess
+    private let patience: Duration
     private let state = Mutex(State())
 
-    private init(_ store: StoreProcess) { self.store = store }
+    private init(_ store: StoreProcess, _ patience: Duration) { (self.store, self.patience) = (store, patience) }
 
     /// Runs it on a store of its own.
     ///
     /// - Parameters:
     ///   - launches: how often each app is launched to be killed.
     ///   - seed: the seed of all random choices.
+    ///   - patience: how long a launch may take.
     /// - Throws: ``KillTestError`` when a program did what no kill explains.
     public static func run(
-        _ backend: Backend, _ programs: Programs, launches: Int, seed: UInt64
+        _ backend: Backend, _ programs: Programs, launches: Int, seed: UInt64, patience: Duration = .seconds(45)
     ) async throws -> Totals {
         try await StoreProcess.with(backend, programs, seed: seed) { store in
-            let run = SubscriptionKillRun(store)
+            let run = SubscriptionKillRun(store, patience)
             try await run.execute(programs, launches, seed)
             return run.state.withLock { $0.totals }
         }
@@ -129,7 +131,7 @@ public final class SubscriptionKillRun: Sendable {
                 try await store.start()
             }
             guard await store.setClock(text) else { throw KillTestError("a step of the clock failed") }
-            try await until { state.withLock { $0.isOver || $0.launches > launches } }
+            try await until(within: patience) { state.withLock { $0.isOver || $0.launches > launches } }
         }
     }
 

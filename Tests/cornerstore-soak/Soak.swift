@@ -93,7 +93,8 @@ struct Soak {
         var totals = KillTotals()
         let renewals = try await RenewalKillRun.run(backend, programs, kills: 12, seed: seed)
         let troubles = try await TroubleKillRun.run(backend, programs, kills: 4, seed: seed)
-        let apps = try await SubscriptionKillRun.run(backend, programs, launches: 30, seed: seed)
+        let apps = try await SubscriptionKillRun.run(
+            backend, programs, launches: 30, seed: seed, patience: .seconds(90))
         totals.store += renewals.kills + troubles.kills + apps.store
         totals.random += apps.kills
         totals.wrong += renewals.wrong + troubles.wrong + apps.wrong

@@ -207,11 +207,13 @@ private final class SoleUseHolder: Sendable {
 
     /// Tries to take the lock; nil when another session holds it.
     private func take(_ session: PostgreSQLSession) throws -> Lock? {
+        // First: if the question fails, the session must not have the lock.
+        let start = try session.serverStart()
         let asked = timing.now()
         let row = try session.query("SELECT pg_try_advisory_lock(CAST($1 AS BIGINT))", [address.soleUseKey]).first
         guard try row?.bool(0) == true else { return nil }
         let lock = Lock(session: session, owner: try owner(session))
-        server.store(try session.serverStart(), ordering: .releasing)
+        server.store(start, ordering: .releasing)
         confirmed.withLock { $0 = asked }
         return lock
     }

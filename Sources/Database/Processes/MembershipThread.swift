@@ -299,13 +299,19 @@ final class MembershipThread {
     /// Tries to take the locks again until it succeeds. Nil when the thread is stopped or the process cannot use the
     /// database any more.
     private func rejoin() -> PostgreSQLSession? {
+        var isSaid = false
         while !core.isStopped {
             do {
                 if let session = try again() { return session }
             } catch {
                 let code = (error as? DatabaseError)?.code
                 core.setProblem(code == .isStandby ? Self.isStandby : nil)
-                logger.debug("the node number cannot be requested", metadata: ["reason": "\(error)"])
+                // No repetition mends a statement that the server refuses.
+                let isRefused = code == .invalidSQL && !isSaid
+                isSaid = isSaid || isRefused
+                logger.log(
+                    level: isRefused ? .error : .debug, "the node number cannot be requested",
+                    metadata: ["reason": "\(error)"])
             }
             _ = core.waker.isWoken(within: Self.pause)
             core.waker.clear()
@@ -334,6 +340,8 @@ final class MembershipThread {
             _ = try session.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [other.process])
             return nil
         }
+        // If this attempt fails, its session may keep the number for a while, and the next attempt must know it.
+        owner = try session.owner(ofLock: table.nodeKey, node)
         // The first beat shows whether others have recorded a loss.
         if let loss = try loss(session) {
             try lose(loss, session)
@@ -341,7 +349,6 @@ final class MembershipThread {
         }
         // If a loss of others was accepted meanwhile, the process has found all of its own.
         losses = try table.lossesNumber(session)
-        owner = try session.owner(ofLock: table.nodeKey, node)
         core.setServerStart(try session.serverStart())
         core.setProblem(nil)
         return session
@@ -352,6 +359,12 @@ final class MembershipThread {
         do {
             return try loss(among: table.processes(session), session)
         } catch let error as DatabaseError where error.code == .invalidSQL {
+            // A newer version may have changed the tables.
+            if try table.lossesNumber(session) == losses, let used = try table.programVersion(session),
+                used != core.facts.version
+            {
+                return otherVersion(used)
+            }
             try checkReplaced(error, session)
             return Self.dataLost
         }

@@ -180,8 +180,16 @@ struct ProcessTable: Sendable {
         let losses = try session.query("SELECT node, name, noticed_at FROM lost_changes ORDER BY node", []).map { row in
             RecordedLoss(node: try row.int(0), process: try row.string(1), noticedAt: try row.int64(2))
         }
+        // An administrator may accept the loss; the new table belongs to the processes' role, as the old one did.
+        let owner = try session.query(
+            """
+            SELECT quote_ident(pg_get_userbyid(relowner)) FROM pg_catalog.pg_class
+            WHERE oid = to_regclass('lost_changes')
+            """, []
+        ).first?.string(0)
         // Without a loss, the table stays and keeps its number.
-        let replacement = losses.isEmpty ? "" : "DROP TABLE lost_changes; \(ProcessesSchema.losses); "
+        var replacement = losses.isEmpty ? "" : "DROP TABLE lost_changes; \(ProcessesSchema.losses); "
+        if let owner, !losses.isEmpty { replacement += "ALTER TABLE lost_changes OWNER TO \(owner); " }
         _ = try session.command("\(replacement)COMMIT")
         return losses
     }

@@ -123,7 +123,7 @@ extension ContentLibrary {
     func host(_ products: [ContentProduct], at now: Int64) async throws {
         guard !products.isEmpty else { return }
         try await database.write { connection in
-            for product in products {
+            for product in products where try HostedProduct.isDecided(product, connection) == nil {
                 try HostedProduct.set(product, isHosted: true, in: .app(product.bundleID), at: now, connection)
             }
         }
