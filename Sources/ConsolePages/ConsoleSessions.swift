@@ -50,7 +50,7 @@ public final class ConsoleSessions: Sendable {
         return cookie
     }
 
-    /// Whether a cookie belongs to an open session, which is used thereby.
+    /// Returns whether a cookie's session is open, and restarts its idle timeout.
     public func use(_ cookie: String) -> Bool {
         let time = now().timeIntervalSince1970
         let digest = Self.digest(cookie)
@@ -75,12 +75,12 @@ public final class ConsoleSessions: Sendable {
 
     // MARK: Forms
 
-    /// The token that a form of an address carries in a session.
+    /// The CSRF token of a session for forms that post to `action`.
     public func token(_ cookie: String, action: String) -> String {
         Hexadecimal.encoded(HMAC<SHA256>.authenticationCode(for: Self.message(cookie, action), using: key))
     }
 
-    /// Whether a form that was sent to an address carries the session's token.
+    /// Whether a form that was posted to `action` carries the session's token.
     public func accepts(_ token: String, _ cookie: String, action: String) -> Bool {
         guard let code = Hexadecimal.decoded(token) else { return false }
         return HMAC<SHA256>.isValidAuthenticationCode(
@@ -93,8 +93,8 @@ public final class ConsoleSessions: Sendable {
 
     // MARK: Messages
 
-    /// Keeps a sentence for the page that follows a form.
-    /// - Returns: its name in the page's address.
+    /// Stores a message to show on the page after a form's redirect.
+    /// - Returns: the message's name in the page's address.
     public func keep(_ message: String) -> String {
         let name = Self.random(9)
         state.withLock { state in
@@ -105,7 +105,7 @@ public final class ConsoleSessions: Sendable {
         return name
     }
 
-    /// A sentence that was kept.
+    /// Returns a stored message. Reading does not remove it.
     public func message(_ name: String) -> String? { state.withLock { $0.messages[name] } }
 
     // MARK: Bytes

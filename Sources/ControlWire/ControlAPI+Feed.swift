@@ -1,6 +1,6 @@
 /// The partner feed.
 extension ControlAPI {
-    /// A feed that is complete.
+    /// A feed that has been built.
     public struct Feed: Codable, Sendable, Equatable {
         /// `full` or `incremental`.
         public var mode: String
@@ -12,7 +12,7 @@ extension ControlAPI {
         public var archives: Int
         /// The bytes of all files.
         public var bytes: Int64
-        /// The number of prices that are not in the feed, because its type for prices holds none of a million or more.
+        /// The number of prices of 1,000,000 or more, which the feed leaves out: its `DECIMAL(9.3)` cannot hold them.
         public var pricesLeftOut: Int
 
         /// Creates a feed.
@@ -32,7 +32,7 @@ extension ControlAPI {
         public var feeds: [Feed]
         /// Whether a feed is being built.
         public var isBuilding: Bool
-        /// The reason why the last build failed; nil when it did not.
+        /// The reason why the last build failed; nil when it succeeded, or while a feed is being built.
         public var failure: String?
 
         /// Creates the list.
@@ -47,7 +47,7 @@ extension ControlAPI {
     public struct FeedOrder: Codable, Sendable, Equatable {
         /// `full` or `incremental`; nil for the one that is due.
         public var mode: String?
-        /// The feed's day, such as `2026-01-07`; nil for the store's.
+        /// The feed's day, such as `2026-01-07`; nil for today by the store's clock.
         public var day: String?
 
         /// Creates an order.

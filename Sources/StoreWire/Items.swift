@@ -8,8 +8,8 @@ public struct VisitRequest: Codable, Sendable, Equatable {
     public var productID: ProductID?
     /// The campaign that led to the page; nil without one. Counted as the campaign of a link.
     public var campaign: VisitCampaign?
-    /// The address to which the browser returns from the page, such as the app's own page. It can only be of this
-    /// machine: `http` or `https`, and `127.0.0.1`, `localhost` or a name under `localhost`.
+    /// The address to which the browser returns from the page, such as the app's own page. Only a loopback address of
+    /// the customer's machine is accepted: `http` or `https`, and `127.0.0.1`, `localhost` or a name under `localhost`.
     public var returnAddress: String?
 
     /// Creates a request.
@@ -104,7 +104,7 @@ public struct ItemPurchaseMessage: Codable, Sendable, Equatable {
     public var item: Int64
     /// The price that the customer agreed to; nil for whatever it costs.
     public var agreedPrice: Money?
-    /// The first answer to a key is final.
+    /// Repeating a request with the same key returns the first answer and buys nothing again.
     public var idempotencyKey: UUID
 
     /// Creates a request.
@@ -125,7 +125,8 @@ public struct ItemFileDescription: Codable, Sendable, Hashable {
     public var name: String
     /// The file's length in bytes.
     public var length: Int64
-    /// The SHA-256 in lower-case hexadecimal; nil until the store has delivered the file for the first time.
+    /// The SHA-256 in lower-case hexadecimal; nil until a device first asks for the file's address, which makes the
+    /// store import and hash the file.
     public var sha256: String?
 
     /// Creates a description.

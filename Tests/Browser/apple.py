@@ -250,16 +250,17 @@ NOTIFICATIONS_1 = [
     "REVOKE",
 ]
 
-_COMMITMENT = "needs a plan with a commitment of twelve months"
-_DEVICE = "a copy for a device has it; the server knows no device"
-_TOKEN = "a token for an app that the store does not have gets 401"
-_RETRY = "the store sends 5000001 instead"
-_GROUPS = "no purchase here is for a group, has seats or is assigned"
-_OTHER = "nothing ends a subscription for another reason"
+_COMMITMENT = "not supported: Cornerstore has no plans with a commitment of twelve months"
+_DEVICE = "not supported: an app transaction names no device"
+_TOKEN = "not sent: a token for an app that the store does not have gets 401"
+_RETRY = "not sent: the store sends 5000001 instead"
+_GROUPS = "not supported: Cornerstore has no groups and no seats"
+_OTHER = "not sent: nothing ends a subscription for another reason"
 
-# Why no test shows something. What is here and shown is a mistake, too.
+# Why no test shows something, as the page says it: Cornerstore does not support it, or the store never sends it. What
+# is here and shown is a mistake, too.
 REASONS = {
-    "GET /inApps/v1/lookup/{orderId} in sandbox": "Apple's sandbox has no orders",
+    "GET /inApps/v1/lookup/{orderId} in sandbox": "not supported: Apple's sandbox has no orders",
     **{f"{endpoint} in {environment}": _GROUPS for endpoint in GROUPS for environment in ("sandbox", "production")},
     "JWSTransactionDecodedPayload additionalTransactionReason": _GROUPS,
     "JWSTransactionDecodedPayload billingPlanType": _COMMITMENT,
@@ -268,22 +269,22 @@ REASONS = {
     "JWSRenewalInfoDecodedPayload renewalBillingPlanType": _COMMITMENT,
     "AppTransaction deviceVerification": _DEVICE,
     "AppTransaction deviceVerificationNonce": _DEVICE,
-    "AppTransaction preorderDate": "the store sells no apps in advance",
-    "responseBodyV1 deprecation": "the store names no date for the end of version 1",
-    "RENEWAL of version 1": "Apple has not sent it since 10 March 2021",
+    "AppTransaction preorderDate": "not supported: Cornerstore sells no apps in advance",
+    "responseBodyV1 deprecation": "not sent: the store names no date for the end of version 1",
+    "RENEWAL of version 1": "not sent: Apple has not sent it since 10 March 2021",
     "4000002": _TOKEN,
     "4000004": _GROUPS,
-    "4000017": "tokens of pages do not expire",
-    "4000043": "deprecated by Apple since version 1.11: subscriptions are taken, too",
+    "4000017": "not sent: page tokens do not expire",
+    "4000043": "not sent: deprecated by Apple since version 1.11; the store accepts subscriptions, too",
     "4000225": _GROUPS,
     "4000227": _GROUPS,
     "4030028": _GROUPS,
-    "4040001": "each transaction has an account",
+    "4040001": "not sent: each transaction has an account",
     "4040002": _RETRY,
     "4040003": _TOKEN,
     "4040004": _RETRY,
     "4040006": _RETRY,
-    "4040019": "each customer with a transaction has an app transaction",
+    "4040019": "not sent: each customer with a transaction has an app transaction",
     "4040022": _GROUPS,
     "EXPIRED": _OTHER,
     "expirationIntent 5": _OTHER,

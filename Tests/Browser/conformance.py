@@ -155,16 +155,18 @@ def page(found):
         """The first test that shows something, or why none does."""
         if name in shown:
             return f"`{min(shown[name])}`"
-        return "not shown: " + apple.REASONS.get(name, "no reason")
+        return apple.REASONS.get(name, "not tested")
 
     lines = [
         "# The conformance of the server API", "",
-        f"What Apple defines of the [App Store Server API](ServerAPI.md), version {apple.VERSION}, and of [server",
-        "notifications](Notifications.md), each with a test that shows it: the store took what was sent, and answered",
-        "with what is listed. Apple's own library for Python makes most requests, and verifies and reads what is",
-        "signed. The tests of `Tests/Browser` write this page (`make test-browser ARGS=--write-conformance`) and",
-        "compare it; `Tests/Browser/apple.py` lists what Apple defines. Apple documents Advanced Commerce, retention",
-        "messages and the reports of external purchases as APIs of their own, and they are not listed.", "",
+        "This page lists the endpoints, members, values and errors that Apple defines for the [App Store Server",
+        f"API](ServerAPI.md), version {apple.VERSION}, and for [server notifications](Notifications.md). Beside each",
+        "stands a test that covers it, the first by name, or the reason why none does. A test covers what the store",
+        "accepted in a request, and what it answered or sent. Apple's own library for Python makes most requests, and",
+        "verifies and reads what is signed. The tests of `Tests/Browser` write this page",
+        "(`make test-browser ARGS=--write-conformance`) and compare it; `Tests/Browser/apple.py` lists what Apple",
+        "defines. Apple documents Advanced Commerce, retention messages and the reports of external purchases as APIs",
+        "of their own, and they are not listed.", "",
         "## Endpoints", "",
         "| endpoint | sandbox | production |", "|---|---|---|"]
     for endpoint in apple.ENDPOINTS:

@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    /// A plan whose current product has left the catalog is replaced at once.
+    /// When the current product has left the catalog, buying another plan takes effect at once.
     @Test(arguments: Backend.available) func aPlanWithoutAProductIsReplaced(_ backend: Backend) async throws {
         try await withStore(backend, processor: ScriptedProcessor()) { test, account async throws in
             try await test.buy("gym.quarterly", by: account)

@@ -6,7 +6,8 @@ import MerchantWire
 import StoreReceipts
 import StoreWire
 
-/// A route of an API that a form uses.
+/// A route of an API that a form uses. Only the template counts, so that `.sandbox`, an empty id or a new UUID stands
+/// for any value in it.
 struct RouteUse: Hashable, Sendable {
     var method: RouteMethod
     var template: String

@@ -24,7 +24,10 @@ enum BuyPage {
         let account = request.filter("account") ?? tester?.email ?? ""
         var section = ConsoleSection("buy", "Purchase")
         let options = CustomerPages.productOptions(request, chosen: request.filter("product"))
-        if options.isEmpty { section.warning = "The catalog has no products. Start the store with a .storekit file." }
+        if options.isEmpty {
+            section.warning =
+                "There is no product to buy here. Load a catalog file, or create a product in the managed catalog."
+        }
         section.forms = [
             ConsoleForm(
                 action: request.action("buy"),

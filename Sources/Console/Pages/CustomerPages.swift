@@ -3,7 +3,7 @@ import ControlWire
 import Foundation
 import StoreWire
 
-/// The customers: the list, a new tester, and one customer with everything that happened.
+/// The list of customers, the form for a new one, and the page of one customer with everything that happened.
 enum CustomerPages {
     static let routes = [
         PageRoute(path: "customers", area: .customers, topics: [.accounts], make: list),
@@ -321,7 +321,7 @@ enum CustomerPages {
                 ConsoleCell(
                     item.name ?? item.productId, link: request.link("transactions/\(item.transactionId.percentEncoded)")
                 ),
-                ConsoleCell("Storefront"), request.moments.cell(item.purchaseDate),
+                ConsoleCell("—", tone: .dim), request.moments.cell(item.purchaseDate),
             ])
         }
         section.table = table
@@ -407,7 +407,7 @@ enum CustomerPages {
             ConsoleForm(
                 "Promote a product", action: request.action(path + "/promote"),
                 fields: [ConsoleField("product", "Product", .choice, options: productOptions(request))],
-                button: "Promote", text: "The app learns of it at its next request.")
+                button: "Promote", text: "The app gets the payment at once if it runs, or at its next launch.")
         ]
         let subscriptions = try await SubscriptionPages.options(request)
         guard !subscriptions.isEmpty else { return section }

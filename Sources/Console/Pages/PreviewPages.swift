@@ -288,7 +288,7 @@ enum PreviewPages {
         var section = ConsoleSection(
             "promotion", "Send a promotion",
             text:
-                "As if the customer had tapped the product in the store: the app gets the payment at its next launch within a day (shouldAddStorePayment)."
+                "As if the customer had tapped the product in the store: the app gets the payment (shouldAddStorePayment) at once if it runs, or at its next launch within a day."
         )
         let tester = request.environment == .sandbox ? request.api.backends.tester()?.email : nil
         let account = request.filter("account") ?? tester
@@ -317,6 +317,7 @@ enum PreviewPages {
             .promote(action.environment),
             ControlAPI.Promotion(bundleId: bundle, productId: product, account: account))
         return .done(
-            address(bundle, product), message: "Sent to \(account). The app gets the payment at its next launch.")
+            address(bundle, product),
+            message: "Sent to \(account). The app gets the payment at once if it runs, or at its next launch.")
     }
 }

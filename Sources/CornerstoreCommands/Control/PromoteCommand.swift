@@ -7,7 +7,7 @@ struct PromoteCommand: AsyncParsableCommand {
         commandName: "promote",
         abstract: "Promote a product to an account, as if the customer had tapped it in the store.",
         discussion: """
-            The app receives the payment (shouldAddStorePayment) at its next launch within a day.
+            The app receives the payment (shouldAddStorePayment) at once if it runs, or at its next launch within a day.
 
               cornerstore promote com.example.app.coins --account anna@example.com
             """)
@@ -30,7 +30,8 @@ struct PromoteCommand: AsyncParsableCommand {
             .promote(environment.environment),
             ControlAPI.Promotion(bundleId: bundleID, productId: product, account: account))
         try Console.current.report(promoted, json: output.json) { style in
-            style.good("Promoted.") + " \(bundleID) receives the payment for \(product) at its next launch."
+            style.good("Promoted.")
+                + " \(bundleID) receives the payment for \(product) at once if it runs, or at its next launch."
         }
     }
 }

@@ -6,12 +6,12 @@ import StoreWire
 
 /// The options of commands that change the managed catalog.
 struct ManagedOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The name for the history (USER).", valueName: "name"))
+    @Option(help: ArgumentHelp("Who made the change, for the history (default: $USER).", valueName: "name"))
     var by: String?
     @OptionGroup var control: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    /// The name for the history; nil for the store's default.
+    /// The author of the change; nil lets the store choose one.
     var author: String? { by ?? Console.current.environment["USER"].flatMap { $0.isEmpty ? nil : $0 } }
 
     func report(_ products: [ControlAPI.ManagedProduct]) throws {
@@ -27,7 +27,7 @@ struct ManagedOptions: ParsableArguments {
     }
 }
 
-/// The option `--app` of commands about a managed app or product.
+/// Finds the managed app that `--app` names, and requests its products.
 struct ManagedTarget: ParsableArguments {
     @Option(help: ArgumentHelp("The app's bundle id. Required when there are several apps.", valueName: "bundle-id"))
     var app: String?

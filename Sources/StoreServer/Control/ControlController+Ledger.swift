@@ -5,7 +5,8 @@ import Hummingbird
 import Store
 import StoreWire
 
-/// The routes for the ledger, attempts to buy, and the search.
+/// The routes for the ledger, attempts to buy, and the search, in both environments. `.sandbox` and the empty ids are
+/// placeholders: only a route's template counts.
 extension ControlController {
     func addLedgerRoutes(to router: Router<StoreRequestContext>) {
         on(router, .transactions(.sandbox), listTransactions)
@@ -97,7 +98,7 @@ extension ControlController {
 }
 
 extension Request {
-    /// The identifier before which a list begins.
+    /// The cursor of a page: the list continues with transactions older than this one.
     func before() throws -> TransactionID? {
         try query(.before).map { text in
             guard let id = TransactionID(text) else {
@@ -127,7 +128,7 @@ extension Request {
         }
     }
 
-    /// One of several words of the query.
+    /// Reads a parameter that has a fixed set of values.
     fileprivate func oneOf<Word: RawRepresentable & CaseIterable>(
         _ parameter: ControlRoute.Parameter
     ) throws -> Word? where Word.RawValue == String {

@@ -40,7 +40,8 @@ struct ControlController: Sendable {
         addFamilyRoutes(to: router)
     }
 
-    /// Registers a route of one environment for both: the handler gets the store that the path names.
+    /// Registers a route of one environment for both: the handler gets the store that the path names. Only the route's
+    /// template counts, so that `.sandbox`, an empty id or a new UUID stands for any value in it.
     func on(_ router: Router<StoreRequestContext>, _ route: ControlRoute, _ handler: @escaping Handler) {
         router.on(route, of: stores, use: handler)
     }
