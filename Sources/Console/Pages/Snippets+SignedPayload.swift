@@ -13,7 +13,8 @@ extension Snippets {
             ConsoleCode(
                 "Python",
                 #"""
-                # pip install app-store-server-library, which is Apple's own.
+                # With Apple's own library: python3 -m venv .venv && .venv/bin/pip install app-store-server-library
+                # Then run this file with .venv/bin/python3.
                 from appstoreserverlibrary.models.Environment import Environment
                 from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier
 

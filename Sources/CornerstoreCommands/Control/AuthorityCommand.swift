@@ -12,7 +12,7 @@ struct AuthorityCommand: AsyncParsableCommand {
         discussion: """
               cornerstore authority show
               cornerstore authority rotate
-              cornerstore authority key > store.key
+              (umask 077; cornerstore authority key > store.key)
               cornerstore authority reseal --store-key store.key --new-key new.key
             """,
         subcommands: [Show.self, Rotate.self, Key.self, Reseal.self], defaultSubcommand: Show.self)
