@@ -7,20 +7,6 @@ import Synchronization
 /// `http_server_request_duration_seconds` by route and method. Routes are those of the table, never request paths, so
 /// that clients cannot create series. The middleware comes before the one that turns errors into responses.
 public struct RequestMetricsMiddleware<Context: RequestContext>: RouterMiddleware {
-    private struct Endpoint: Hashable {
-        var route: String
-        var method: String
-    }
-
-    private struct Handlers: Sendable {
-        var duration: Metrics.Timer
-        var requests: [Int: Counter] = [:]
-    }
-
-    private final class Known: Sendable {
-        let handlers = Mutex<[Endpoint: Handlers]>([:])
-    }
-
     private let factory: any MetricsFactory
     private let known = Known()
 
@@ -66,6 +52,22 @@ public struct RequestMetricsMiddleware<Context: RequestContext>: RouterMiddlewar
         timer.recordNanoseconds(duration.nanoseconds)
         counter.increment()
     }
+}
+
+// Outside of the generic type, whose nested types would cost each request a dictionary that is not specialized.
+
+private struct Endpoint: Hashable {
+    var route: String
+    var method: String
+}
+
+private struct Handlers: Sendable {
+    var duration: Metrics.Timer
+    var requests: [Int: Counter] = [:]
+}
+
+private final class Known: Sendable {
+    let handlers = Mutex<[Endpoint: Handlers]>([:])
 }
 
 /// The methods with series of their own.

@@ -14,21 +14,28 @@ enum HistoryEnds {
     static func move(
         to number: TransactionID, of accountID: AccountID, _ connection: Connection
     ) throws -> Int64 {
-        let row = try connection.queryOne(
+        // Usually the identifier is the higher one. RETURNING would cost SQLite a table in memory each time.
+        let isEnd = try connection.execute(
             """
             INSERT INTO history_ends (account_id, number) VALUES ($1, $2)
-            ON CONFLICT (account_id) DO UPDATE SET number = CASE
-                WHEN excluded.number > history_ends.number THEN excluded.number ELSE history_ends.number + 1 END
-            RETURNING number
+            ON CONFLICT (account_id) DO UPDATE SET number = excluded.number
+            WHERE excluded.number > history_ends.number
             """, [accountID.rawValue, number.rawValue])
-        guard let row else { throw StoreError(.internalError, "The end of a history is not in the database.") }
-        let end = try row.int64(0)
+        let end = isEnd > 0 ? number.rawValue : try next(of: accountID, connection)
         // The end never goes back, also when a tester's history is cleared. But on a server that lacks this
         // transaction, another process may have sold to the account since.
         connection.witness(
             "SELECT 1 FROM history_ends WHERE account_id = $1 AND number >= $2",
             [.text(accountID.rawValue), .integer(end)], isFallback: true)
         return end
+    }
+
+    /// Raises the end of an account's history by 1. The transaction has locked its row.
+    private static func next(of accountID: AccountID, _ connection: Connection) throws -> Int64 {
+        let row = try connection.queryOne(
+            "UPDATE history_ends SET number = number + 1 WHERE account_id = $1 RETURNING number", [accountID.rawValue])
+        guard let row else { throw StoreError(.internalError, "The end of a history is not in the database.") }
+        return try row.int64(0)
     }
 }
 
