@@ -21,7 +21,7 @@ struct SeveralStoresTests {
     }
 
     @Test(.enabled(if: ClusterRun.isPossible))
-    func `the documented example sells through nginx, and goes on without its primary`() async throws {
+    func `the documented example sells through nginx, and also after its primary was killed`() async throws {
         #expect(try await DocumentedRun.run(Programs.built()) == [])
     }
 }

@@ -15,10 +15,12 @@ extension BooksPage {
         var chain: TimedRight.Chain { TimedRight.Chain(user: UserID(user), kind: kind, name: name) }
     }
 
-    /// Checks a page of rights. A redeemed purchase granted each active right to the user who has it. Each right with
-    /// a lifetime ends at the time that follows from its purchases, and each right of a subscription is what follows
-    /// from the subscription's periods. No clock counts: books that were proved once stay so, on any machine and
-    /// whatever time it has.
+    /// Checks a page of rights:
+    /// - each active right comes from a redeemed purchase of its user,
+    /// - each right with a lifetime ends when its purchases say,
+    /// - each right of a subscription equals the right that the subscription's periods give.
+    ///
+    /// The check reads no clock, so it finds the same at any time and on any machine.
     /// - Returns: the findings, and the key after which the next page begins; nil after the last page.
     static func proveRights(
         after last: RightKey, limit: Int, _ connection: Connection

@@ -40,7 +40,8 @@ extension Store {
                     idempotencyKey: request.idempotencyKey, accountID: accountID, bundleID: request.bundleID,
                     productID: request.productID, amount: amount))
         } catch let error as DatabaseError {
-            // The sandbox's processor counts in the store's database. Scheduled work goes on soon after its errors.
+            // The sandbox's processor uses the store's database. After a database's error, scheduled renewals pause for
+            // 2 seconds instead of 60.
             throw error
         } catch {
             throw StoreError(.unavailable, "The payment processor cannot be reached. Try again.")

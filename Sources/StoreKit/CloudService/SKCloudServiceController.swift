@@ -29,7 +29,6 @@ public struct SKCloudServiceCapability: OptionSet, Sendable, Hashable {
     public static let addToCloudMusicLibrary = SKCloudServiceCapability(rawValue: 256)
 }
 
-// @unchecked: the engine is Sendable, and nothing else is held.
 // @unchecked: the class is open, as Apple's is, and its one property is constant.
 /// Access to the customer's music library and storefront.
 ///

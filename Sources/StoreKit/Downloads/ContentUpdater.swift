@@ -2,7 +2,6 @@ import Foundation
 import Synchronization
 
 // @unchecked: the class inherits from NSObject; `state` is a Mutex, and all else is constant and Sendable.
-// @unchecked: `state` is a Mutex, and all else is constant; the queue is Sendable.
 /// Updates the content on a shelf: restores the purchases and downloads the newer versions. The existing versions stay
 /// usable meanwhile.
 ///

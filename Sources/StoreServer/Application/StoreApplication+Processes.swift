@@ -123,7 +123,7 @@ extension StoreApplication {
             // The file has the secrets of apps that another process has registered, too.
             guard heard?.contains(where: { $0.topic == "apps.apps" }) ?? true else { return }
             do { try Self.writeSecrets(of: apps, to: directory) } catch {
-                // No request needs the file, so the process goes on with what it has heard.
+                // No request reads the file, so a full disk does not stop the process.
                 logger.error(
                     "shared-secrets.json is not written, it may lack apps until the next change of an app",
                     metadata: ["problem": "\(error)"])

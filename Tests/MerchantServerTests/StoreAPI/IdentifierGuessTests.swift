@@ -82,7 +82,7 @@ struct IdentifierGuessTests {
                     #expect(refused.headers["retry-after"] != nil)
                 }
                 #expect(try await merchant.redeem("coins", "2000000000000005", as: ann).status == 200)
-                // Other accounts at the address have what is left of its rate.
+                // Another account at the same address may make the guesses that are left to the address.
                 #expect(try await redeem("2000000000000006", as: bob, merchant).code == "unknown_transaction")
                 #expect(try await redeem("2000000000000007", as: bob, merchant).status == 429)
                 #expect(host.requests == 7)
