@@ -14,16 +14,26 @@ import Testing
 struct DecisionsAtOnceTests {
     private typealias Reply = RunningServer.Reply
 
-    /// One test for all, since the two servers take longer to start than to answer.
-    @Test func `of two decisions at the same moment one holds, at both processes`() async throws {
+    @Test func `an upload is ended once`() async throws { try await Self.with(Self.endUploads) }
+
+    @Test func `a version of content is submitted and decided on once`() async throws {
+        try await Self.with(Self.decideOnContent)
+    }
+
+    @Test func `a product is submitted and decided on once`() async throws {
+        try await Self.with(Self.decideOnProducts)
+    }
+
+    @Test func `a purchase that waits for approval is decided on once`() async throws {
+        try await Self.with(Self.answerRequests)
+    }
+
+    private static func with(
+        _ body: @escaping @Sendable (RunningServer, RunningServer) async throws -> Void
+    ) async throws {
         try await SeveralProcessesTests.withPlace { place async throws in
             try await place.serve("first") { first async throws in
-                try await place.serve("second") { second async throws in
-                    try await Self.endUploads(first, second)
-                    try await Self.decideOnContent(first, second)
-                    try await Self.decideOnProducts(first, second)
-                    try await Self.answerRequests(first, second)
-                }
+                try await place.serve("second") { second async throws in try await body(first, second) }
             }
         }
     }
