@@ -93,12 +93,7 @@ struct AuthorityCommand: AsyncParsableCommand {
             help: ArgumentHelp("The file of the key now (CORNERSTORE_STORE_KEY, the key itself).", valueName: "file"),
             completion: .file())
         var storeKey: String?
-        @Option(help: ArgumentHelp("The PostgreSQL database (CORNERSTORE_DATABASE).", valueName: "url"))
-        var database: String?
-        @Option(
-            help: ArgumentHelp(
-                "The prefix of the store's schemas (CORNERSTORE_SCHEMA_PREFIX, else cornerstore).", valueName: "text"))
-        var schemaPrefix: String?
+        @OptionGroup var schemas: StoreSchemaOptions
         @OptionGroup var output: OutputOptions
 
         /// The output of `--json`.
@@ -107,22 +102,12 @@ struct AuthorityCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let environment = Console.current.environment
-            guard let old = try StoreKey(option: storeKey, environment: environment) else {
+            guard let old = try StoreKey(option: storeKey, environment: Console.current.environment) else {
                 throw CommandError(.usage, "Give the key now with --store-key, or in \(StoreKey.variable).")
             }
             let new = try StoreKey.read(file: URL(fileURLWithPath: newKey))
-            var flags: [ServeSetting: String] = [:]
-            flags[.database] = database
-            flags[.schemaPrefix] = schemaPrefix
-            let configuration = try ServeSettings(
-                flags: flags, files: [], productsFiles: [], environment: environment, file: nil
-            ).configuration()
-            guard let url = configuration.databaseURL else {
-                throw CommandError(.usage, "Name the store's database with --database, or in CORNERSTORE_DATABASE.")
-            }
-            let count = try await Self.reseal(
-                .postgresql(url: url, schemaPrefix: configuration.schemaPrefix), from: old, to: new)
+            let (url, prefix) = try schemas.place()
+            let count = try await Self.reseal(.postgresql(url: url, schemaPrefix: prefix), from: old, to: new)
             try Console.current.report(Report(secrets: count), json: output.json) { _ in
                 "All secrets are sealed with the new key. Start every process with it."
             }

@@ -143,12 +143,7 @@ extension StoreCommand {
                   cornerstore store accept-loss --database postgres://store@10.0.0.21,10.0.0.22/store
                 """)
 
-        @Option(help: ArgumentHelp("The PostgreSQL database (CORNERSTORE_DATABASE).", valueName: "url"))
-        var database: String?
-        @Option(
-            help: ArgumentHelp(
-                "The prefix of the store's schemas (CORNERSTORE_SCHEMA_PREFIX, else cornerstore).", valueName: "text"))
-        var schemaPrefix: String?
+        @OptionGroup var schemas: StoreSchemaOptions
         @Option(
             help: ArgumentHelp("A YAML or JSON file of options, as for “serve”.", valueName: "file"),
             completion: .file(extensions: ["yaml", "yml", "json"]))
@@ -168,17 +163,7 @@ extension StoreCommand {
         }
 
         func run() async throws {
-            var flags: [ServeSetting: String] = [:]
-            flags[.database] = database
-            flags[.schemaPrefix] = schemaPrefix
-            let configuration = try ServeSettings(
-                flags: flags, files: [], productsFiles: [], environment: Console.current.environment,
-                file: try config.map { try ConfigurationFile.read($0) }
-            ).configuration()
-            guard let url = configuration.databaseURL else {
-                throw CommandError(.usage, "Name the store's database with --database, or in CORNERSTORE_DATABASE.")
-            }
-            let prefix = configuration.schemaPrefix
+            let (url, prefix) = try schemas.place(config: config)
             let losses = try await StoreDatabases.acceptLoss(in: .postgresql(url: url, schemaPrefix: prefix))
             guard !losses.isEmpty else {
                 throw CommandError(
