@@ -9,6 +9,14 @@ struct OutputOptions: ParsableArguments {
     var json = false
 }
 
+extension ParsableArguments {
+    /// Checks `limit`, the value of `--limit`.
+    /// - Throws: a `ValidationError` unless it is from 1 to `most`.
+    func checkLimit(_ limit: Int, upTo most: Int) throws {
+        guard (1...most).contains(limit) else { throw ValidationError("--limit must be a number from 1 to \(most).") }
+    }
+}
+
 /// The option `--data`: the data directory of a store. Commands find a running store through it.
 struct DataOptions: ParsableArguments {
     static var help: ArgumentHelp {

@@ -39,9 +39,7 @@ extension AppCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        func validate() throws {
-            guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
-        }
+        func validate() throws { try checkLimit(limit, upTo: 200) }
 
         func run() async throws {
             let preview: ControlAPI.Preview = try await control.client().send(

@@ -49,9 +49,7 @@ struct FamilyCommand: AsyncParsableCommand {
         var limit = 50
         @OptionGroup var options: Options
 
-        func validate() throws {
-            guard (1...200).contains(limit) else { throw ValidationError("--limit must be from 1 to 200.") }
-        }
+        func validate() throws { try checkLimit(limit, upTo: 200) }
 
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.Family> = try await options.control.client().send(

@@ -31,8 +31,9 @@ struct ItemCommand: AsyncParsableCommand {
         @OptionGroup var data: DataOptions
         @OptionGroup var output: OutputOptions
 
+        func validate() throws { try checkLimit(limit, upTo: 200) }
+
         func run() async throws {
-            guard (1...200).contains(limit) else { throw CommandError(.usage, "--limit must be 1 to 200.") }
             guard let storefront = Storefront.withRegion(country.uppercased()) else {
                 throw CommandError(
                     .usage, "There is no storefront “\(Style.printable(country))”. Use a code such as us or de.")

@@ -11,7 +11,5 @@ struct NewestFirstOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "The maximum number of rows, 1 to 200.")
     var limit = 20
 
-    func validate() throws {
-        guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
-    }
+    func validate() throws { try checkLimit(limit, upTo: 200) }
 }

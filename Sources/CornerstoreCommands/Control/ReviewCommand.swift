@@ -49,9 +49,7 @@ struct ReviewCommand: AsyncParsableCommand {
         var limit = 20
         @OptionGroup var options: Options
 
-        func validate() throws {
-            guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
-        }
+        func validate() throws { try checkLimit(limit, upTo: 200) }
 
         func run() async throws {
             let reviews: [ControlAPI.Review] = try await options.control.client().send(

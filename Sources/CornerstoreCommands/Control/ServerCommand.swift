@@ -29,9 +29,7 @@ struct ServerCommand: AsyncParsableCommand {
         @Option(parsing: .unconditional, help: "The maximum number of entries, 1 to 1000.")
         var limit = 50
 
-        func validate() throws {
-            guard (1...1000).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 1000.") }
-        }
+        func validate() throws { try checkLimit(limit, upTo: 1000) }
     }
 
     struct Settings: AsyncParsableCommand {

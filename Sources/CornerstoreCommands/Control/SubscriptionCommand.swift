@@ -42,7 +42,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        func validate() throws { try SubscriptionCommand.check(limit) }
+        func validate() throws { try checkLimit(limit, upTo: 200) }
 
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.Subscriber> = try await control.client().send(
@@ -84,7 +84,7 @@ struct SubscriptionCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        func validate() throws { try SubscriptionCommand.check(limit) }
+        func validate() throws { try checkLimit(limit, upTo: 200) }
 
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.SubscriptionPeriod> = try await control.client().send(
@@ -149,9 +149,5 @@ struct SubscriptionCommand: AsyncParsableCommand {
                 [String(news.date.prefix(19)), news.type, news.subtype ?? "", news.transactionId]
             })
         return states.text(style) + "\n\n" + news.text(style)
-    }
-
-    private static func check(_ limit: Int) throws {
-        guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
     }
 }

@@ -99,9 +99,7 @@ struct TransactionCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        func validate() throws {
-            guard (1...1000).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 1000.") }
-        }
+        func validate() throws { try checkLimit(limit, upTo: 1000) }
 
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.Transaction> = try await control.client().send(

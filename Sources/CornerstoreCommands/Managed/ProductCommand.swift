@@ -183,9 +183,7 @@ struct ProductCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        func validate() throws {
-            guard (1...200).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 200.") }
-        }
+        func validate() throws { try checkLimit(limit, upTo: 200) }
 
         func run() async throws {
             let client = try control.client()

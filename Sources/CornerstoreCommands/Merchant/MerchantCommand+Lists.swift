@@ -9,11 +9,7 @@ extension MerchantCommand {
         @Option(help: ArgumentHelp("The number of rows, up to \(MerchantLimits.page).", valueName: "number"))
         var limit = MerchantLimits.usualPage
 
-        func validate() throws {
-            guard (1...MerchantLimits.page).contains(limit) else {
-                throw ValidationError("--limit must be a number from 1 to \(MerchantLimits.page).")
-            }
-        }
+        func validate() throws { try checkLimit(limit, upTo: MerchantLimits.page) }
 
         /// The line under a page that is not the last one.
         static func more(_ option: String, _ next: String?, _ style: Style) -> String {
