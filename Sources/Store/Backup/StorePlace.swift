@@ -142,7 +142,7 @@ package struct StorePlace: Sendable {
             }
             let content = try await databases.apps.write { connection in
                 for upload in try ContentUpload.open(connection) {
-                    try ContentUpload.remove(upload.uploadID, connection)
+                    try upload.remove(connection)
                 }
                 return try StoredContent.all(connection)
             }

@@ -43,7 +43,7 @@ extension ContentLibrary {
                     }
                     if staging.has(same) { return same }
                     // The other process may never return. If it does, it will answer that the upload does not exist.
-                    try ContentUpload.remove(same.uploadID, connection)
+                    try same.remove(connection)
                     continue
                 }
                 if let versionID = same.versionID, let version = try HostedVersion.find(versionID, connection),
@@ -153,7 +153,7 @@ extension ContentLibrary {
                 guard upload.versionID == nil else {
                     throw StoreError(.wrongState, "The upload became a version. Remove the version instead.")
                 }
-                try ContentUpload.remove(uploadID, connection)
+                try upload.remove(connection)
                 return upload
             }
             staging.remove(uploadID)
@@ -187,8 +187,7 @@ extension ContentLibrary {
             }
             let since = now()
             let above = try await database.write { connection in
-                try ContentUpload.setCheck(uploadID, since: since, connection)
-                try connection.announce("content", ManagedPart(upload.product).detail, isAwaited: false)
+                try upload.setCheck(since: since, connection)
                 return try HostedVersion.all(of: upload.product, connection).filter { $0.approvedAt != nil }.map(
                     \.version
                 )
@@ -204,10 +203,7 @@ extension ContentLibrary {
                 case .failure(let findings): return try await refuse(findings.all, upload)
                 }
             } catch {
-                try? await database.write { connection in
-                    try ContentUpload.setCheck(uploadID, since: nil, connection)
-                    try connection.announce("content", ManagedPart(upload.product).detail, isAwaited: false)
-                }
+                try? await database.write { try upload.setCheck(since: nil, $0) }
                 try? await tell(ManagedPart(upload.product))
                 throw error
             }
@@ -240,10 +236,9 @@ extension ContentLibrary {
                 throw HostedProduct.off(upload.product)
             }
             try release(upload.digest, connection)
-            try connection.announce("content", ManagedPart(upload.product).detail, isAwaited: false)
             try new.insert(connection)
             try new.record(moments, connection)
-            guard try ContentUpload.settle(upload.uploadID, as: new.versionID, connection) else {
+            guard try upload.settle(as: new.versionID, connection) else {
                 throw StoreError(.wrongState, "The upload was cancelled.")
             }
         }
@@ -254,10 +249,7 @@ extension ContentLibrary {
     }
 
     private func refuse(_ findings: [UploadFinding], _ upload: ContentUpload) async throws -> ContentUploadOutcome {
-        try await database.write { connection in
-            try ContentUpload.refuse(upload.uploadID, findings, connection)
-            try connection.announce("content", ManagedPart(upload.product).detail, isAwaited: false)
-        }
+        try await database.write { try upload.refuse(findings, $0) }
         staging.remove(upload.uploadID)
         try? await tell(ManagedPart(upload.product))
         return .refused(findings)
@@ -267,7 +259,7 @@ extension ContentLibrary {
     func expireUploads(at now: Int64) async throws {
         let expired = try await database.write { connection in
             let expired = try ContentUpload.untouched(since: now - Self.uploadLifetime, connection)
-            for upload in expired { try ContentUpload.remove(upload.uploadID, connection) }
+            for upload in expired { try upload.remove(connection) }
             return expired
         }
         for upload in expired where !upload.isSettled {

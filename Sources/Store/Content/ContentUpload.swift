@@ -116,8 +116,17 @@ extension ContentUpload {
             ])
     }
 
-    static func remove(_ uploadID: UUID, _ connection: Connection) throws {
+    /// Tells the processes that the check of the upload began or ended, for which the answer does not wait. Of uploads
+    /// they keep only that one is being checked (``HostedProduct/state``), so they need not hear of an upload's
+    /// beginning or of its bytes.
+    private func announceCheck(_ connection: Connection) throws {
+        try connection.announce("content", ManagedPart(product).detail, isAwaited: false)
+    }
+
+    /// Deletes the upload's row.
+    func remove(_ connection: Connection) throws {
         try connection.execute("DELETE FROM content_uploads WHERE upload_id = $1", [uploadID.uuidString])
+        if state == .processingContent { try announceCheck(connection) }
     }
 
     /// The uploads of a product that did not become a version, oldest first.
@@ -161,30 +170,38 @@ extension ContentUpload {
     }
 
     /// Records that a check began, or that it ended without a result (nil).
-    static func setCheck(_ uploadID: UUID, since: Int64?, _ connection: Connection) throws {
+    func setCheck(since: Int64?, _ connection: Connection) throws {
         try connection.execute(
             "UPDATE content_uploads SET processing_at = $2 WHERE upload_id = $1", [uploadID.uuidString, since])
+        try announceCheck(connection)
     }
 
-    /// Ends the checks of a folder's uploads.
+    /// Ends the checks of a folder's uploads, which a process that was killed left behind.
     /// - Parameter isAlone: whether the checks of uploads that an older program began end, too.
     static func endChecks(in place: String, isAlone: Bool, _ connection: Connection) throws {
         let others = isAlone ? "OR place IS NULL" : ""
-        try connection.execute("UPDATE content_uploads SET processing_at = NULL WHERE place = $1 \(others)", [place])
+        let ended = try connection.execute(
+            """
+            UPDATE content_uploads SET processing_at = NULL
+            WHERE processing_at IS NOT NULL AND version_id IS NULL AND (place = $1 \(others))
+            """, [place])
+        if ended > 0 { try connection.announce("content", isAwaited: false) }
     }
 
     /// Records the version that an upload became. Returns false when the upload is settled or was removed.
-    static func settle(_ uploadID: UUID, as versionID: UUID, _ connection: Connection) throws -> Bool {
-        try connection.execute(
+    func settle(as versionID: UUID, _ connection: Connection) throws -> Bool {
+        try announceCheck(connection)
+        return try connection.execute(
             "UPDATE content_uploads SET version_id = $2 WHERE upload_id = $1 AND version_id IS NULL AND findings IS NULL",
             [uploadID.uuidString, versionID.uuidString]) == 1
     }
 
     /// Records why a package was refused.
-    static func refuse(_ uploadID: UUID, _ findings: [UploadFinding], _ connection: Connection) throws {
+    func refuse(_ findings: [UploadFinding], _ connection: Connection) throws {
         let text = String(decoding: try JSONEncoder().encode(findings), as: UTF8.self)
         try connection.execute(
             "UPDATE content_uploads SET findings = $2, processing_at = NULL WHERE upload_id = $1",
             [uploadID.uuidString, text])
+        try announceCheck(connection)
     }
 }

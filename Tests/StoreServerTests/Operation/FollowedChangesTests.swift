@@ -397,6 +397,26 @@ struct FollowedChangesTests {
         }
         #expect(try await processes.soonSees { isSame(after: 2) })
 
+        // A process that is killed during a check leaves the check behind. It ends with the upload, or with a restart.
+        func state() throws -> ContentState? { try there.managed.product("song", of: managedApp).content?.state }
+        func leaveCheck(of bytes: String) async throws -> UUID {
+            let left = try await library.upload(try await upload(Array(bytes.utf8)))
+            try await library.database.write { try left.setCheck(since: 1, $0) }
+            #expect(try await processes.soonSees { try state() == .processingContent })
+            return left.uploadID
+        }
+        try await processes.beginJournal()
+        let restarted = try await leaveCheck(of: "restarted")
+        try await library.database.write { try ContentUpload.endChecks(in: library.place, isAlone: false, $0) }
+        #expect(try await processes.soonSees { try state() == .readyToSubmit })
+        try await library.cancelUpload(restarted)
+        try await library.cancelUpload(try await leaveCheck(of: "cancelled"))
+        let (check, all) = (ManagedPart(song).detail, ManagedPart.everything.detail)
+        #expect(
+            try await processes.soonSees {
+                try state() == .readyToSubmit && journal.has("apps.content", [check, all, check, check])
+            })
+
         for step in [.submit, .approve] as [ContentStep] {
             try await processes.beginJournal()
             _ = try await library.take(step, with: version.versionID, at: 1)
