@@ -2,7 +2,7 @@ import Foundation
 
 /// An archive of a feed: tables in a tar (POSIX ustar) that is compressed with bzip2, and its MD5 beside it.
 struct FeedArchive: Sendable {
-    /// The archive's path inside the build, such as `tables/itunes20260107/application.tbz`.
+    /// The archive's path in the feed's folder, such as `v5/itunes20260107/application.tbz`.
     var path: String
     /// The names in the archive and their tables. There is no entry for a folder: some readers take the first entry for
     /// the table.
@@ -13,7 +13,7 @@ struct FeedArchive: Sendable {
 
     /// Writes the archive and its MD5 file.
     /// - Parameters:
-    ///   - folder: the build's folder, which has the archive's folder.
+    ///   - folder: the feed's folder, which has the archive's folder.
     ///   - isStopped: whether to give up.
     /// - Returns: the two files.
     func write(into folder: URL, day: FeedDay, isStopped: () throws -> Void) throws -> [FeedManifest.File] {

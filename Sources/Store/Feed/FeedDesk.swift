@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Builds feeds one at a time, and knows those that are complete.
+/// Builds the full and incremental feeds, one at a time, and lists those that are complete.
 public final class FeedDesk: Sendable {
     /// The state of a desk.
     public struct State: Sendable {
@@ -34,7 +34,7 @@ public final class FeedDesk: Sendable {
 
     /// The most items of a storefront that have ranks.
     public static let mostRanked = 5_000
-    /// The days whose sales count.
+    /// The number of days whose sales count for the ranks.
     static let rankedDays = 7
 
     /// Opens the folder of the feeds, and removes what interrupted builds left in it.
@@ -73,8 +73,8 @@ public final class FeedDesk: Sendable {
     /// Whether a feed is being built, and how the last build ended.
     public var state: State { guarded.withLock { $0.state } }
 
-    /// The feed that is due at the store's time. A week, which begins on Wednesday, needs a full feed, and so does a
-    /// change of the storefront's address. Each other day needs an incremental feed. Nil when no feed is missing.
+    /// The feed that is due at the store's time: a full feed each week from Wednesday on, and after a change of the
+    /// storefront's address; an incremental feed on each other day. Nil when no feed is missing.
     public func due() -> (mode: FeedMode, day: FeedDay)? {
         let (today, base) = (today, base())
         // The address is not known before the storefront's port is open.
@@ -169,7 +169,7 @@ public final class FeedDesk: Sendable {
         }
     }
 
-    /// The order for a build, and the full feed that an incremental one goes with.
+    /// The order for a build, and the full feed that an incremental one is based on.
     private func order(_ mode: FeedMode?, _ day: FeedDay?) throws -> (FeedOrder, previous: FeedBuild?) {
         let mode = mode ?? due()?.mode ?? .full
         guard !base().isEmpty else {

@@ -11,7 +11,7 @@ struct FeedFolder {
     static let mostFull = 2
     /// The most incremental feeds that are kept of a full one.
     static let mostIncremental = 14
-    /// The largest description of a build.
+    /// The largest manifest, in bytes.
     private static let largestManifest = 4 << 20
     private static let prefix = "building-"
 
@@ -41,7 +41,7 @@ struct FeedFolder {
 
     /// Builds a feed beside the others. A failure leaves nothing.
     /// - Parameters:
-    ///   - previous: the full feed that an incremental one goes with.
+    ///   - previous: the full feed that an incremental one is based on.
     ///   - readers: connections to the index.
     mutating func build(
         _ order: FeedOrder, _ previous: FeedBuild?, readers: [ItemIndex.Reader], sales: [FeedSales], workers: Int,
@@ -110,10 +110,10 @@ struct FeedFolder {
     /// - Throws: ``StoreError`` when the files cannot be read now, so that a build is not taken for damaged.
     private func load(_ name: String) throws -> FeedBuild? {
         let folder = url.appendingPathComponent(name)
-        let description = folder.appendingPathComponent(FeedManifest.fileName)
-        guard let length = try Self.length(description), length <= Self.largestManifest else { return nil }
+        let file = folder.appendingPathComponent(FeedManifest.fileName)
+        guard let length = try Self.length(file), length <= Self.largestManifest else { return nil }
         var data = Data()
-        try readFeedFile(description.path) { data.append(contentsOf: $0) }
+        try readFeedFile(file.path) { data.append(contentsOf: $0) }
         guard let manifest = try? JSONDecoder().decode(FeedManifest.self, from: data),
             manifest.version == FeedManifest.currentVersion,
             try manifest.files.allSatisfy({ try Self.length(folder.appendingPathComponent($0.path)) == $0.length })

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The description of a build, in its folder. It is the last file of a build that is written.
+/// The manifest of a feed, `feed.json` in its folder. It is the last file of a build.
 struct FeedManifest: Codable, Sendable, Equatable {
     /// A file that partners download.
     struct File: Codable, Sendable, Equatable {
-        /// The path in the build's folder, such as `v5/itunes20260107/application.tbz`.
+        /// The path in the feed's folder, such as `v5/itunes20260107/application.tbz`.
         var path: String
         /// The length in bytes.
         var length: Int64
@@ -12,7 +12,7 @@ struct FeedManifest: Codable, Sendable, Equatable {
         var tag: String
     }
 
-    /// The version of this description and of the files beside it.
+    /// The version of this format and of the files beside it.
     var version = Self.currentVersion
     var mode: FeedMode
     /// The feed's day, in days since 1970.

@@ -1,4 +1,4 @@
-/// The forms in which a feed is offered.
+/// The directory layouts of the feed, which differ by its version.
 public enum FeedLayout: String, Sendable, Codable, CaseIterable {
     /// One archive for each group of tables: version 3.
     case groups = "v3"
