@@ -28,11 +28,10 @@ final class Child: @unchecked Sendable {
         process.standardInput = FileHandle.nullDevice
         let output = Pipe()
         process.standardOutput = output
-        if !FileManager.default.fileExists(atPath: log.path) {
-            _ = FileManager.default.createFile(atPath: log.path, contents: nil)
-        }
-        let errors = try FileHandle(forWritingTo: log)
-        try errors.seekToEnd()
+        // Not FileHandle's: two programs that write at once, such as one and its successor, would overwrite each other.
+        let descriptor = open(log.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        let errors = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         process.standardError = errors
         process.terminationHandler = { process in
             let status = process.terminationStatus
