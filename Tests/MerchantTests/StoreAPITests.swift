@@ -249,6 +249,40 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `a subscription is asked about again soon after a temporary failure of the merchant`(_ backend: Backend)
+        async throws
+    {
+        try await with(backend) { shop, api in
+            /// Sets the kind of a product as a newer program on the same database does.
+            func setKind(_ kind: String) async throws {
+                try await shop.database.write { connection in
+                    try connection.execute("UPDATE products SET kind = $1 WHERE product_id = 'monthly'", [kind])
+                    try connection.execute("UPDATE product_revision SET revision = revision + 1")
+                }
+            }
+            let start = shop.clock.milliseconds
+            _ = try await shop.merchant.redeem(
+                .signedTransaction(try shop.sign(period(shop, 1, from: start))), for: "ann")
+            let due = start + Subscription.longestSilence
+            shop.clock.milliseconds = due
+            let answer = try statuses(shop, 1, period(shop, 1, from: start))
+            api.answer { _ in answer }
+            try await setKind("newer")
+            let minute: Int64 = 60_000
+            for (late, pause) in [(0, minute), (minute, minute), (2 * minute, 2 * minute), (Self.day, 60 * minute)] {
+                shop.clock.milliseconds = due + late
+                #expect(try await shop.merchant.sweep() == SweepReport(asked: 1, changed: 0, failed: 1))
+                shop.clock.milliseconds += pause - 1
+                #expect(try await shop.merchant.sweep().asked == 0)
+            }
+            try await setKind(ProductKind.autoRenewableSubscription.rawValue)
+            shop.clock.milliseconds += 1
+            let round = try await shop.merchant.sweep()
+            #expect(round.asked == 1 && round.failed == 0)
+        }
+    }
+
     @Test(arguments: Backend.available) func aSweepIsBounded(_ backend: Backend) async throws {
         try await with(backend) { shop, api in
             let start = shop.clock.milliseconds

@@ -10,8 +10,14 @@ extension Merchant {
     static let sweepInterval: Int64 = 3_600_000
     /// The pause after the store was unavailable, in milliseconds.
     static let sweepPause: Int64 = 60_000
-    /// The pause for a subscription of an app without a key, in milliseconds: a day.
+    /// The pause after a failure that lasts, such as for an app without a key, in milliseconds: a day.
     static let sweepPauseWithoutKey: Int64 = 86_400_000
+
+    /// The pause after a temporary failure of the merchant, in milliseconds: as long as the subscription has been due,
+    /// so that pauses double, from ``sweepPause`` to ``sweepInterval``.
+    static func sweepPause(dueSince due: Int64?, at now: Int64) -> Int64 {
+        min(max(now - (due ?? now), sweepPause), sweepInterval)
+    }
 
     /// Asks the store about subscriptions that are due (``Subscription/askAfter``), one after the other, and applies
     /// the answers as notifications. Several processes may do so at once: each subscription is taken by one.
@@ -58,10 +64,14 @@ extension Merchant {
                     let isOver = !isUnavailable && now - end >= Subscription.longestRetry
                     try SubscriptionRow.ask(about: key, after: isOver ? nil : now + pause, connection)
                 }
-            } catch is MerchantError {
+            } catch let error as MerchantError {
                 report.failed += 1
-                try await database.write {
-                    try SubscriptionRow.ask(about: key, after: now + Self.sweepPauseWithoutKey, $0)
+                try await database.write { connection in
+                    let due = try SubscriptionRow.find(key, connection)?.facts.askAfter
+                    let pause =
+                        error.code.isRetryable
+                        ? Self.sweepPause(dueSince: due, at: now) : Self.sweepPauseWithoutKey
+                    try SubscriptionRow.ask(about: key, after: now + pause, connection)
                 }
             }
         }
