@@ -18,6 +18,16 @@ extension Ledger {
         try connection.queryOne(standingText, [user.rawValue, currency.rawValue]).map { try Standing($0) }
     }
 
+    private static let postingText = """
+        SELECT balance, entry FROM ledger_entries WHERE user_id = $1 AND currency = $2 ORDER BY entry DESC LIMIT 1
+        """
+
+    /// The state of a user's account without its next expiry, which a grant does not need.
+    static func posting(of user: UserID, _ currency: CurrencyID, _ connection: Connection) throws -> Posting {
+        try connection.queryOne(postingText, [user.rawValue, currency.rawValue])
+            .map { Posting(balance: try $0.int64(0), entry: try $0.int64(1)) } ?? Posting.none
+    }
+
     private static let lastText = """
         SELECT balance, entry, \(nextExpiry), currency FROM ledger_entries
         WHERE user_id = $1 ORDER BY currency DESC, entry DESC LIMIT 1

@@ -36,7 +36,7 @@ enum Ledger {
         caller: LedgerCaller? = nil, note: String? = nil, expiresAt: Int64? = nil, at now: Int64,
         _ connection: Connection
     ) throws -> Posting {
-        let posting = try (standing(of: user, currency, connection)?.posting ?? .none).adding(amount)
+        let posting = try posting(of: user, currency, connection).adding(amount)
         try write(user, currency, amount, kind, posting, reference, caller, note, now, connection)
         if let expiresAt, amount > 0 {
             try Lots.add(
