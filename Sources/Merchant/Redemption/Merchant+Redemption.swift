@@ -39,9 +39,8 @@ extension Merchant {
         let times = self.times
         guard (try? Self.checkName(user.rawValue)) != nil, let catalog = productsInMemory(at: times.machine),
             let evidence = try? verifier.verifyAtOnce(evidence), !evidence.purchases.isEmpty,
-            evidence.purchases.allSatisfy({ catalog.entry($0.bundleID, $0.productID) != nil }),
             let items = try? plans(evidence.purchases, evidence.renewals, catalog, at: times),
-            items.count <= Self.largestTransaction
+            items.count <= Self.largestTransaction, items.allSatisfy(\.isPlan)
         else { return false }
         commit(.redemption, redemption(of: items, for: user, at: times, under: policy)) { result in
             completion(result.flatMap { answer in Result { try Self.unlessRefused(answer) } })
@@ -165,5 +164,9 @@ enum RedemptionItem: Sendable {
         case .plan(let plan): plan.purchase
         case .unknown(let purchase): purchase
         }
+    }
+
+    var isPlan: Bool {
+        if case .plan = self { true } else { false }
     }
 }

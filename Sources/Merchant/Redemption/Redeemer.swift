@@ -28,24 +28,28 @@ struct Redeemer {
     ///   - items: the purchases, oldest first.
     ///   - claimant: the user whose app sent the purchases, or the store.
     func redeem(_ items: [RedemptionItem], for claimant: Claimant) throws -> RedemptionAnswer {
-        var plans: [(index: Int, plan: RedemptionPlan)] = []
+        var plans: [(lockName: String, index: Int, plan: RedemptionPlan)] = []
         for case (let index, .plan(var plan)) in items.enumerated() {
             try plan.recall(connection)
-            plans.append((index, plan))
+            plans.append((plan.lockName, index, plan))
         }
-        var outcomes: [Int: Outcome] = [:]
-        let groups = Dictionary(grouping: plans) { $0.plan.lockName }
-        for (name, group) in groups.sorted(by: { $0.key < $1.key }) {
-            if group[0].plan.product.kind == .autoRenewableSubscription { try SubscriptionRow.lock(name, connection) }
-            for (index, plan) in group { outcomes[index] = try redeem(plan, for: claimant) }
+        plans.sort { ($0.lockName, $0.index) < ($1.lockName, $1.index) }
+        var outcomes = [Outcome?](repeating: nil, count: items.count)
+        var locked: String?
+        for (name, index, plan) in plans {
+            if plan.product.kind == .autoRenewableSubscription, name != locked {
+                try SubscriptionRow.lock(name, connection)
+                locked = name
+            }
+            outcomes[index] = try redeem(plan, for: claimant)
         }
         return answer(items, outcomes)
     }
 
-    private func answer(_ items: [RedemptionItem], _ outcomes: [Int: Outcome]) -> RedemptionAnswer {
+    private func answer(_ items: [RedemptionItem], _ outcomes: [Outcome?]) -> RedemptionAnswer {
         var answer = RedemptionAnswer(redeemed: [], refused: [])
-        for (index, item) in items.enumerated() {
-            switch outcomes[index] {
+        for (item, outcome) in zip(items, outcomes) {
+            switch outcome {
             case .redeemed(let transaction): answer.redeemed.append(transaction)
             case .refused(let code): answer.refuse(item.purchase, code)
             case .waiting: break

@@ -138,10 +138,12 @@ struct EventWriter: Sendable {
     }
 
     /// Writes an event into the outbox.
+    /// - Parameter event: the event. It is not made when the merchant sends no webhooks.
     /// - Returns: the event's identifier; nil when the merchant sends no webhooks.
     @discardableResult
-    func write(_ event: MerchantEvent, _ connection: Connection) throws -> String? {
+    func write(_ event: @autoclosure () -> MerchantEvent, _ connection: Connection) throws -> String? {
         guard isOn else { return nil }
+        let event = event()
         let data = event.data
         let about = [
             event.type.rawValue, data.userId?.rawValue ?? "", data.purchase ?? "", data.currency?.rawValue ?? "",
