@@ -4,9 +4,15 @@ protocol StatementSession: AnyObject {
     func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row]
     /// Runs a statement and returns the number of rows changed; 0 for a statement that changes no rows.
     func execute(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> Int
+    /// Runs a statement whose arguments are values already.
+    func execute(_ sql: String, values: [SQLValue]) throws(DatabaseError) -> Int
     /// Makes statements that still run at that moment fail as `busy`; nil lets them run. An engine whose server bounds
     /// each statement need not do it.
     func endStatements(at deadline: ContinuousClock.Instant?)
+}
+
+extension StatementSession {
+    func execute(_ sql: String, values: [SQLValue]) throws(DatabaseError) -> Int { try execute(sql, values) }
 }
 
 /// An open transaction, handed to the closure of ``Database/write(_:)`` or ``Database/read(_:)`` and valid only inside
@@ -78,6 +84,15 @@ public final class Connection {
     @discardableResult
     public func execute(_ sql: String, _ arguments: [any SQLConvertible] = []) throws -> Int {
         try perform { () throws(DatabaseError) in try session.execute(sql, arguments) }
+    }
+
+    /// Runs a statement as ``execute(_:_:)`` does. The values of a row with many columns need no copies as
+    /// `any SQLConvertible` then.
+    ///
+    /// - Throws: ``DatabaseError``.
+    @discardableResult
+    public func execute(_ sql: String, values: [SQLValue]) throws -> Int {
+        try perform { () throws(DatabaseError) in try session.execute(sql, values: values) }
     }
 
     /// Tells the other processes, once the transaction is committed, that what they keep of `topic` has changed. The

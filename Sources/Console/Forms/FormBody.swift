@@ -30,7 +30,7 @@ struct FormBody: Sendable {
             throw Self.malformed
         }
         var texts: [String: String] = [:]
-        for part in try Self.parts(Array(body.readableBytesView), boundary: boundary.1) {
+        for part in try Self.parts(Array(buffer: body), boundary: boundary.1) {
             let disposition = /content-disposition:\s*form-data;\s*name="([^"]*)"(;\s*filename\*?=.*)?/.ignoresCase()
             let lines = part.head.split(separator: "\r\n")
             guard let field = lines.lazy.compactMap({ $0.wholeMatch(of: disposition) }).first else {

@@ -104,7 +104,7 @@ extension SQLiteSession: StatementSession {
     func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row] {
         let statement = try statement(sql)
         defer { statement.reset() }
-        try Self.bind(arguments, to: statement)
+        try Self.bind(arguments.lazy.map { $0.sqlValue }, to: statement)
         do throws(SQLiteError) {
             var rows: [Row] = []
             while try statement.step() { rows.append(try Self.row(statement)) }
@@ -115,9 +115,15 @@ extension SQLiteSession: StatementSession {
     }
 
     func execute(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> Int {
+        try run(sql, arguments.lazy.map { $0.sqlValue })
+    }
+
+    func execute(_ sql: String, values: [SQLValue]) throws(DatabaseError) -> Int { try run(sql, values) }
+
+    private func run(_ sql: String, _ values: some Collection<SQLValue>) throws(DatabaseError) -> Int {
         let statement = try statement(sql)
         do throws(DatabaseError) {
-            try Self.bind(arguments, to: statement)
+            try Self.bind(values, to: statement)
         } catch {
             statement.reset()
             throw error
@@ -139,15 +145,14 @@ extension SQLiteSession: StatementSession {
     }
 
     private static func bind(
-        _ arguments: [any SQLConvertible], to statement: SQLiteStatement
+        _ values: some Collection<SQLValue>, to statement: SQLiteStatement
     ) throws(DatabaseError) {
-        guard arguments.count == statement.argumentCount else {
-            throw SQLText.wrongCount(placeholders: statement.argumentCount, arguments: arguments.count)
+        guard values.count == statement.argumentCount else {
+            throw SQLText.wrongCount(placeholders: statement.argumentCount, arguments: values.count)
         }
         var position = 0
-        for argument in arguments {
+        for value in values {
             position += 1
-            let value = argument.sqlValue
             try SQLArgument.check(value, position: position)
             do throws(SQLiteError) { try bind(value, position, statement) } catch { throw DatabaseError(error) }
         }

@@ -10,7 +10,7 @@ extension ByteBuffer {
     /// - Throws: ``HTTPProblem`` 400 that names the wrong member.
     package func message<Message: JSONReadable>(_ type: Message.Type) throws(HTTPProblem) -> Message {
         do throws(FlatJSONScanner.Failure) {
-            return try Message(json: Array(readableBytesView))
+            return try Message(json: Array(buffer: self))
         } catch {
             throw HTTPProblem(.badRequest, code: "invalid_request", message: error.sentence)
         }

@@ -54,7 +54,7 @@ struct DirectMerchantAnswers: DirectAnswering {
             route = MerchantRoute.balances().template
             pending = balances(of: user, in: Self.balances[path] ?? nil, on: eventLoop)
         default:
-            let bytes = Array(body.readableBytesView)
+            let bytes = Array(buffer: body)
             let isSigned = request.contentType == Self.signed
             pending = redeem(isSigned ? .signedTransaction(bytes) : .receipt(bytes), for: user, on: eventLoop)
         }

@@ -142,8 +142,8 @@ extension Request {
         let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
         let body = try await boundedBody(upTo: MerchantLimits.redemption)
         switch type {
-        case "application/octet-stream": return .evidence(.receipt(Array(body.readableBytesView)))
-        case "application/jose": return .evidence(.signedTransaction(Array(body.readableBytesView)))
+        case "application/octet-stream": return .evidence(.receipt(Array(buffer: body)))
+        case "application/jose": return .evidence(.signedTransaction(Array(buffer: body)))
         default:
             guard let first = body.readableBytesView.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else {
                 throw HTTPProblem(

@@ -427,7 +427,13 @@ public struct Accounts: Sendable {
         return email.lowercased()
     }
 
-    private static func digest(_ token: some StringProtocol) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
+    private static func digest(_ token: some StringProtocol) -> [UInt8] {
+        // Each purchase needs a digest. `token.utf8` and the digest as a sequence would be copied byte by byte.
+        var text = String(token)
+        var hash = SHA256()
+        text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        return hash.finalize().withUnsafeBytes { Array($0) }
+    }
 
     private static func newID() -> String { Hexadecimal.encoded(RandomBytes.make(8)) }
 

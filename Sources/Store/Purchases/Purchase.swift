@@ -127,7 +127,7 @@ extension Purchase {
             .integer(amount.milliunits), .text(amount.currency), SQLValue(paymentReference), .integer(createdAt),
             SQLValue(namedOffer?.id), SQLValue(storefront), SQLValue(namedOffer?.kindColumn),
         ]
-        return try connection.execute(Self.insertion, values) > 0
+        return try connection.execute(Self.insertion, values: values) > 0
     }
 
     /// The newest 1,000 purchases that wait for something.

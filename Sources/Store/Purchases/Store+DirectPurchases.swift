@@ -2,13 +2,22 @@ import Database
 import StoreWire
 
 extension Store {
-    /// A purchase that is ready to be recorded.
-    public struct PreparedPurchase: Sendable {
+    /// A purchase that is ready to be recorded. It has so many members that each copy of a structure would cost more
+    /// than this object.
+    public final class PreparedPurchase: Sendable {
         fileprivate let request: PurchaseRequest
         fileprivate let account: Account
         fileprivate let sale: Sale
         fileprivate let transaction: Transaction
         fileprivate let purchase: Purchase
+
+        fileprivate init(
+            _ request: PurchaseRequest, _ account: Account, _ sale: Sale, _ transaction: Transaction,
+            _ purchase: Purchase
+        ) {
+            (self.request, self.account, self.sale) = (request, account, sale)
+            (self.transaction, self.purchase) = (transaction, purchase)
+        }
     }
 
     /// Prepares the most frequent purchase without waiting: a consumable, bought by an account in the cache, with a
@@ -27,8 +36,7 @@ extension Store {
         let reference =
             sale.amount.milliunits > 0 ? SandboxPaymentProcessor.reference(request.idempotencyKey) : Self.freeReference
         return PreparedPurchase(
-            request: request, account: account, sale: sale, transaction: transaction,
-            purchase: Self.purchase(transaction, request, reference: reference))
+            request, account, sale, transaction, Self.purchase(transaction, request, reference: reference))
     }
 
     /// Whether the account of a token is cached, which ``preparePurchase(_:token:)`` requires.

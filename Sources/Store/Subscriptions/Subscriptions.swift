@@ -168,7 +168,7 @@ enum Subscriptions {
             SQLValue(subscription.recentStartDate),
         ]
         values += AcceptedOffer.values(subscription.waitingOffer?.accepted)
-        try connection.execute(saving, values)
+        try connection.execute(saving, values: values)
         try SubscriptionFeed.add(news, of: subscription, period: period, recorder, connection)
         if isShared { try FamilyShares.follow(subscription, news, recorder, connection) }
     }

@@ -566,7 +566,7 @@ extension Transaction {
             SQLValue(offerTerms?.period?.description),
             SQLValue(number == transactionID.rawValue ? nil : number),
         ]
-        try connection.execute(Self.insertion, values)
+        try connection.execute(Self.insertion, values: values)
         // A tester's history can be cleared, so only production's rows show whether the server has the transaction.
         guard environment == .production else { return }
         connection.witness("SELECT 1 FROM transactions WHERE transaction_id = $1", [.integer(transactionID.rawValue)])

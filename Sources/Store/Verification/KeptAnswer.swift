@@ -62,13 +62,13 @@ struct KeptAnswers: Sendable {
     /// The most memory that the answers take, in bytes.
     static let capacity = 32 << 20
 
-    /// Finds an answer by the end of a receipt, which is a part of its signature.
+    /// Finds an answer by the last eight bytes of a receipt, which are a part of its signature.
     private struct Key: Hashable {
-        let receiptEnd: [UInt8]
+        let receiptEnd: UInt64
         let excludesOldTransactions: Bool
 
         init(_ request: VerifyReceiptRequest) {
-            receiptEnd = Array(request.receiptData.suffix(32))
+            receiptEnd = request.receiptData.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             excludesOldTransactions = request.excludeOldTransactions
         }
     }

@@ -22,7 +22,7 @@ struct OCSPController: Sendable {
         let path = CurrentAuthority.ocspPath
         router.on(RouterPath(path), method: .post) { request, _ in
             let body = try await request.boundedBody(upTo: OCSPResponder.largestRequest)
-            return answer([UInt8](body.readableBytesView))
+            return answer(Array(buffer: body))
         }
         // Some clients leave the slashes of Base64 as they are, so that the request may be several segments.
         router.on(RouterPath("\(path)/**"), method: .get) { request, _ in

@@ -133,7 +133,7 @@ struct ServerAPIController: Sendable {
     }
 
     private static func body(_ request: Request) async throws -> [UInt8] {
-        [UInt8](try await request.boundedBody(upTo: largestBody).readableBytesView)
+        Array(buffer: try await request.boundedBody(upTo: largestBody))
     }
 
     private static func items(_ request: Request) -> [(name: String, value: String)] {
