@@ -187,7 +187,6 @@ import Testing
                 return owner != nil && owner != old
             }
             try await until { two.state.isHeld }
-            try two.check()
             await two.leave()
             await one.leave()
         }

@@ -55,7 +55,8 @@ private let table = Migration(
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        try await blocker
+        // One that waited for longer than a write may take has failed, and has held the writer all the same.
+        try? await blocker
         return results.sorted { $0.0 < $1.0 }.map(\.1)
     }
 

@@ -85,11 +85,17 @@ struct DocumentedUse: Sendable {
     private func checkNotifications(_ environment: StoreEnvironment) async throws {
         let expected = "\(place.address(.merchant))/notifications"
         for address in control.addresses {
-            let receivers = try await HTTPReply(
-                "GET", "\(address)/control/v1/\(environment.name)/notification-urls", token: control.token)
             // JSON may escape the slashes.
+            func isKnown(_ reply: HTTPReply) -> Bool { reply.text.replacing("\\/", with: "/").contains(expected) }
+            // A process that hears late is not waited for.
+            let receivers = try await HTTPReply.eventually {
+                try await HTTPReply(
+                    "GET", "\(address)/control/v1/\(environment.name)/notification-urls", token: control.token)
+            } until: {
+                isKnown($0)
+            }
             findings.check(
-                receivers.text.replacing("\\/", with: "/").contains(expected),
+                isKnown(receivers),
                 "\(address) does not know the merchants' address in \(environment.name): \(receivers.text)")
         }
     }

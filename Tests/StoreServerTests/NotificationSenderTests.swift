@@ -217,6 +217,9 @@ private struct Received {
 }
 
 @Suite("Sending notifications", .timeLimit(.minutes(1))) struct NotificationSenderTests {
+    /// With this limit, an attempt at a server that does not answer goes on until the test ends.
+    private static let never = Duration.seconds(600)
+
     private static func set(
         _ server: RunningServer, _ url: String, _ bundle: BundleID = RunningServer.bundleID,
         _ environment: StoreEnvironment = .sandbox
@@ -282,7 +285,9 @@ private struct Received {
                         products: [{ productID: thing, type: Consumable, displayPrice: 1 }]
                     """
             try Data(catalog.utf8).write(to: directory.url.appendingPathComponent("catalog.yaml"))
-            try await RunningServer.with(directory.url) { server async throws in
+            try await RunningServer.with(
+                directory.url, { $0.notificationLimit = Self.never }
+            ) { server async throws in
                 let (hanging, good) = (try Receiver(.silent("")), try Receiver(.text(Receiver.ok)))
                 try await Self.set(server, hanging.origin)
                 try await Self.set(server, good.origin, "com.example.second")
@@ -315,7 +320,9 @@ private struct Received {
                         + "      - { productID: \(bundle).thing, type: Consumable, displayPrice: 1 }\n"
                 }.joined()
             try Data(catalog.utf8).write(to: directory.url.appendingPathComponent("catalog.yaml"))
-            try await RunningServer.with(directory.url) { server async throws in
+            try await RunningServer.with(
+                directory.url, { $0.notificationLimit = Self.never }
+            ) { server async throws in
                 let gone = try RawServer(nil)
                 gone.close()
                 let endless = try Receiver(.endless(head: "HTTP/1.1 200 OK\r\n\r\n"))
@@ -332,13 +339,11 @@ private struct Received {
                     for _ in 0..<count { _ = try await Self.sendTest(server, bundle) }
                 }
                 for receiver in silent { _ = try await receiver.next() }
-                let start = ContinuousClock.now
+                // An app that waited for an attempt without an answer would wait until the test ends.
                 for (bundle, receiver) in zip(good, well) {
                     let sent = try await Self.sendTest(server, bundle)
                     #expect(try await receiver.next() == sent.notificationUUID)
                 }
-                // An attempt without an answer takes longer.
-                #expect(ContinuousClock.now - start < .seconds(10))
                 #expect(try await Self.list(server).contains { $0.state == "waiting" })
             }
         }

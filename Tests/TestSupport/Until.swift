@@ -25,6 +25,23 @@ public func until(
     }
 }
 
+/// Does something again and again until a condition holds, at least once. A machine that is busy or stands still
+/// meanwhile delays it as long as other work.
+///
+/// - Returns: The longest time that it took once.
+/// - Throws: The error of `body`.
+public func longestTime(
+    of body: () async throws -> Void, until isOver: () -> Bool
+) async throws -> Duration {
+    var longest = Duration.zero
+    repeat {
+        let begun = ContinuousClock.now
+        try await body()
+        longest = max(longest, ContinuousClock.now - begun)
+    } while !isOver() && !Task.isCancelled
+    return longest
+}
+
 /// Looks at a condition every millisecond until it holds, on a thread that may be blocked: a database's, or one of
 /// `RawConnection.run`.
 ///

@@ -339,7 +339,9 @@ public struct StoreApplication: Sendable {
             SubscriptionSchedule(stores: [sandbox, production], claims: claims, logger: logger),
             NotificationSender(
                 notifications, claims: claims, changes: operatorDesk.changes,
-                post: NotificationPost(counted: { [metrics = operation.metrics] in metrics.notified($0) }),
+                post: NotificationPost(
+                    limit: configuration.notificationLimit,
+                    counted: { [metrics = operation.metrics] in metrics.notified($0) }),
                 logger: logger),
         ]
         if configuration.feed.isScheduled {

@@ -67,6 +67,8 @@ public struct StoreServerConfiguration: Sendable {
     public var limits = ServerLimits()
     /// The lowest rate at which a client may upload or download hosted content.
     package var stallPatience = StallWatch.Rule.usual
+    /// The longest time of one attempt to send a notification, redirects included.
+    package var notificationLimit = NotificationPost.usualLimit
 
     /// Creates a configuration.
     public init(

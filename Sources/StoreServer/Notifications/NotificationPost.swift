@@ -11,13 +11,15 @@ struct NotificationPost: Sendable {
     static let mostRedirects = 5
     /// The bytes of an answer's body that are read. The rest is cut off.
     static let longestBody = 64 << 10
+    /// The usual ``limit``.
+    static let usualLimit = Duration.seconds(15)
 
     /// Sends the requests.
     var client = HTTPClient.shared
     /// The time for looking up a name and connecting, TLS included.
     var connectLimit = Duration.seconds(5)
     /// The time for the whole attempt, redirects included.
-    var limit = Duration.seconds(15)
+    var limit = Self.usualLimit
 
     /// Called with the result of each attempt, to count it.
     var counted: (@Sendable (SendAttemptResult) -> Void)?

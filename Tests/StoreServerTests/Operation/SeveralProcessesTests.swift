@@ -96,7 +96,9 @@ struct SeveralProcessesTests {
                     let nodes = [first, second].map { $0.application.operation.node }
                     #expect(Set(nodes.compactMap(\.self)).count == 2)
                     for server in [first, second] {
-                        #expect(try await server.send("GET", server.addresses.sandbox + "/ready").status == 200)
+                        try await until {
+                            try await server.send("GET", server.addresses.sandbox + "/ready").status == 200
+                        }
                     }
                     // They have one authority, and one tester.
                     #expect(first.application.authority.receiptRoot == second.application.authority.receiptRoot)
@@ -199,9 +201,12 @@ struct SeveralProcessesTests {
                     let old = try await second.control("GET", route).decoded(ControlAPI.Authority.self)
                     let rotated = try await first.control("POST", ControlRoute.rotateAuthority.path)
                         .decoded(ControlAPI.Authority.self)
-                    // The answer waits until the other process has them.
-                    let new = try await second.control("GET", route).decoded(ControlAPI.Authority.self)
-                    #expect(new == rotated && new != old)
+                    #expect(rotated != old)
+                    // The answer waits until the other process has them, but not for one that hears late.
+                    try await until {
+                        let new = try await second.control("GET", route)
+                        return try new.status == 200 && new.decoded(ControlAPI.Authority.self) == rotated
+                    }
                 }
             }
         }
@@ -293,9 +298,13 @@ struct SeveralProcessesTests {
                 let catalog = RunningServer.catalogText.replacing("0.99", with: "1.99")
                 try Data(catalog.utf8).write(to: own.appendingPathComponent("catalog.yaml"))
                 try await place.serve("second") { second async throws in
-                    let ready = try await second.send("GET", second.addresses.production + "/ready")
-                    #expect(ready.status == 503 && ready.text.contains("catalog_differs"), "\(ready.text)")
-                    #expect(try await first.send("GET", first.addresses.production + "/ready").status == 200)
+                    try await until {
+                        let ready = try await second.send("GET", second.addresses.production + "/ready")
+                        return ready.status == 503 && ready.text.contains("catalog_differs")
+                    }
+                    try await until {
+                        try await first.send("GET", first.addresses.production + "/ready").status == 200
+                    }
                 }
             }
         }

@@ -166,13 +166,11 @@ struct StoreHealthTests {
         let health = StoreHealth(
             check: { await silence.ask() }, process: nil, hasStandby: nil, patience: .milliseconds(100),
             now: { now.withLock { $0 } }, logger: .quiet)
-        let begun = ContinuousClock.now
-        for _ in 0..<100 {
+        // Only the first look waits. If each waited, all of them would take longer than the suite may.
+        for _ in 0..<1_000 {
             #expect(await health.problem() == .database)
             now.withLock { $0 += StoreHealth.freshness }
         }
-        // Only the first look waits. Each further one would take 100 ms, too.
-        #expect(ContinuousClock.now - begun < .seconds(5))
         await silence.waitUntilAsked()
         #expect(silence.asked == 1)
         silence.answer()
