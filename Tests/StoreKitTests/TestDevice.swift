@@ -82,6 +82,25 @@ final class TestDevice: Sendable {
     }
 }
 
+/// A launch's way to the store. It can be cut, as when the process is killed: then no request arrives any more, also of
+/// tasks that go on.
+final class StoreLine: StoreTransport {
+    private let store: FakeStore
+    private let isCut = Mutex(false)
+
+    init(_ store: FakeStore) { self.store = store }
+
+    /// On return every request has arrived or never will.
+    func cut() { isCut.withLock { $0 = true } }
+
+    func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
+        try isCut.withLock { isCut in
+            guard !isCut else { throw FakeStore.Lost() }
+            return try store.answer(request)
+        }
+    }
+}
+
 extension PaymentQueueStateMachine {
     /// Adds a payment as the engine does.
     mutating func add(_ payment: PaymentValues, key: UUID) -> [Action] {
