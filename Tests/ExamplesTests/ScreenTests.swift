@@ -23,7 +23,9 @@ import Testing
         // A change between the look and the wait is not missed.
         await changes.wait(since: known, upTo: .seconds(50))
         #expect(changes.count == known + 1)
-        async let waited: Void = changes.wait(since: changes.count, upTo: .seconds(50))
+        // Read here: what is written behind `async let` is read in the other task, perhaps after the change.
+        let seen = changes.count
+        async let waited: Void = changes.wait(since: seen, upTo: .seconds(50))
         changes.record()
         await waited
         await changes.wait(since: changes.count, upTo: .milliseconds(1))

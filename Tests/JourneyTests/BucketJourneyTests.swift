@@ -36,8 +36,9 @@ struct BucketJourneyTests {
         try await app.until { $0.contains { $0.received > 0 } }
         await engine.stop()
 
-        // An hour is what an address is good for, and each that expired is followed by a new one.
-        front.expect(.later(3602), .later(3602), .later(3590))
+        // An hour is what an address is good for, and each that expired is followed by a new one. A busy machine may
+        // take a minute from the signature to the request, and no more.
+        front.expect(.later(3602), .later(3602), .later(3540))
         engine = device.launch()
         app = ContentApp(SKPaymentQueue(engine: engine), shelf: shelf)
         try await app.until { _ in shelf.newest(of: "hats") != nil && app.queue.transactions.isEmpty }

@@ -120,7 +120,8 @@ struct CrashJourneyTests {
                 attempts += 1
                 if attempts == 2 { break }
             }
-            #expect(app.history == ["updated purchasing credits5"] && device.sheets.isEmpty)
+            #expect(await app.told(1) == ["updated purchasing credits5"])
+            #expect(device.sheets.isEmpty)
             await app.stop()
             #expect(try device.journal().map(\.phase) == [.queued])
 

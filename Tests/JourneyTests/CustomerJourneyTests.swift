@@ -308,10 +308,12 @@ struct CustomerJourneyTests {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let sheets = Mutex<[String]>([])
+            let isAnotherAdded = Mutex(false)
             let sheet = device.sheet { request in
                 sheets.withLock { $0.append("\(request.productIdentifier) \(request.formattedTotal)") }
                 guard request.productIdentifier == "credits5" else { return .buy }
                 // While the first sheet is up, another payment waits behind it, and the account moves.
+                try? await until { isAnotherAdded.withLock { $0 } }
                 let move = try? await store.control("PATCH", "accounts/\(device.email)", #"{"storefront":"JPN"}"#)
                 return move?.status == 200 ? .cancel : .buy
             }
@@ -322,6 +324,7 @@ struct CustomerJourneyTests {
             #expect(app.queue.storefront?.countryCode == "USA")
             app.queue.add(payment("credits5"))
             app.queue.add(payment("hats"))
+            isAnotherAdded.withLock { $0 = true }
             var told: [String] = []
             while let event = await app.next() {
                 told.append(event)

@@ -2,12 +2,10 @@ import BlobStorage
 import ControlWire
 import Database
 import Foundation
-import Glibc
 import Store
 import StoreReceipts
 import StoreServer
 import StoreWire
-import Synchronization
 import TestSupport
 import Testing
 
@@ -21,8 +19,8 @@ actor JourneyStore {
     nonisolated let configuration: StoreServerConfiguration
     nonisolated let addresses: Addresses
     private var server: ServerTask<Addresses>?
-    /// Keep the ports of a stopped store from other tests' servers and connections.
-    private var reservations: [PortReservation] = []
+    /// Of control, sandbox, production and storefront.
+    private let ports: [ReservedPort]
 
     /// Runs a test with a fresh store.
     /// - Parameters:
@@ -55,11 +53,12 @@ actor JourneyStore {
     ) async throws {
         let catalog = folder.appendingPathComponent("catalog.yaml")
         try Data((catalogText + items).utf8).write(to: catalog)
+        let ports = try (0..<4).map { _ in try ReservedPort() }
         var configuration = StoreServerConfiguration(
             dataDirectory: folder.appendingPathComponent("data"),
             catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
-            controlPort: OwnPorts.next(), sandboxPort: OwnPorts.next(), productionPort: OwnPorts.next(),
-            storefrontPort: OwnPorts.next(),
+            controlPort: ports[0].number, sandboxPort: ports[1].number, productionPort: ports[2].number,
+            storefrontPort: ports[3].number,
             databaseURL: databaseURL, schemaPrefix: schemaPrefix,
             bucket: bucket)
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
@@ -67,6 +66,7 @@ actor JourneyStore {
         try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
         let server = try await Self.launch(configuration)
         let addresses = server.address
+        self.ports = ports
         self.configuration = configuration
         self.addresses = addresses
         self.server = server
@@ -80,7 +80,6 @@ actor JourneyStore {
     /// Starts it again after ``stop()``.
     func start() async throws {
         if server == nil { server = try await Self.launch(configuration) }
-        reservations = []
     }
 
     /// Ends it, in the middle of whatever it does, and returns when its files are closed.
@@ -88,12 +87,6 @@ actor JourneyStore {
         guard let server else { return }
         self.server = nil
         await server.stop()
-        reservations = [
-            configuration.controlPort, configuration.sandboxPort, configuration.productionPort,
-            configuration.storefrontPort,
-        ].map {
-            PortReservation($0)
-        }
     }
 
     // MARK: Its files
@@ -251,49 +244,3 @@ private let catalogText = """
         xcode:
           subscriptionOffersKeyPair: { id: OFFERKEY01, privateKey: \(JourneyStore.offerKey) }
     """
-
-/// Ports for servers that are stopped and started again. They lie below the range from which Linux takes ports for
-/// connections and for servers that ask for any port (32768 and up), so that nobody gets one while its server is
-/// stopped.
-private enum OwnPorts {
-    private static let range = 16_384..<32_768
-    private static let last = Mutex(Int(getpid()) * 101)
-
-    /// A free port that this process has not used for thousands of calls.
-    static func next() -> Int {
-        while true {
-            let number = last.withLock { last in
-                last += 1
-                return last
-            }
-            let port = range.lowerBound + number % range.count
-            if PortReservation(port).isHeld { return port }
-        }
-    }
-}
-
-/// A socket that has a port and does not listen: connections to it are refused, and the system gives the port to nobody
-/// who asks for any free one. A server that asks for this port gets it (`SO_REUSEADDR`).
-private final class PortReservation {
-    private let descriptor: Int32
-    /// Whether the port was free.
-    let isHeld: Bool
-
-    init(_ port: Int) {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var one: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let socket = descriptor
-        isHeld = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-    }
-
-    deinit { close(descriptor) }
-}

@@ -56,7 +56,8 @@ struct ReceiptJourneyTests {
                 refusals += 1
                 if refusals == 2 { break }
             }
-            #expect(app.history == ["updated purchasing credits5"] && grants.all.isEmpty)
+            #expect(await app.told(1) == ["updated purchasing credits5"])
+            #expect(grants.all.isEmpty)
             #expect(!FileManager.default.fileExists(atPath: device.receiptURL.path))
             await app.stop()
             let ledger = try await device.ledger()

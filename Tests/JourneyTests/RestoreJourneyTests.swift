@@ -132,6 +132,8 @@ struct RestoreJourneyTests {
                 await app.engine.payments.quiet()
             } while !Task.isCancelled
                 && !(app.history.contains("restore finished") && app.engine.payments.isEmpty)
+            // The queue is empty before its journal is.
+            await app.engine.payments.quiet()
             if !Task.isCancelled { end.yield(false) }
         }
         var iterator = ends.makeAsyncIterator()

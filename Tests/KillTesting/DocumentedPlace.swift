@@ -63,8 +63,8 @@ struct DocumentedPlace: Sendable {
     let pair: PostgreSQLPair
     private let programs: Programs
     private let bucket: (name: String, endpoint: String)
-    private let ports: [Int]
-    private let proxy: [Int]
+    private let ports: [ReservedPort]
+    private let proxy: [ReservedPort]
 
     /// Chooses ports, writes the files that the example takes for granted, and makes the secrets with the page's
     /// command.
@@ -73,9 +73,8 @@ struct DocumentedPlace: Sendable {
         self.folder = folder
         self.pair = pair
         bucket = try await S3Server.bucket()
-        let free = try Ports.free(Port.allCases.count + Entrance.allCases.count)
-        ports = Array(free.prefix(Port.allCases.count))
-        proxy = Array(free.dropFirst(Port.allCases.count))
+        ports = try Port.allCases.map { _ in try ReservedPort() }
+        proxy = try Entrance.allCases.map { _ in try ReservedPort() }
         try write(Self.catalog, to: "App.yaml")
         try write(Self.products, to: "Products.yaml")
         try write(Self.tokenKeys, to: "token-keys.json")
@@ -88,10 +87,12 @@ struct DocumentedPlace: Sendable {
     func address(_ port: Port, at machine: Int) -> String { "http://\(authority(port, at: machine))" }
 
     /// The base URL of a port of nginx.
-    func address(_ entrance: Entrance) -> String { "http://127.0.0.1:\(proxy[entrance.rawValue])" }
+    func address(_ entrance: Entrance) -> String { "http://127.0.0.1:\(proxy[entrance.rawValue].number)" }
 
     private func host(_ machine: Int) -> String { "127.0.0.\(machine)" }
-    private func authority(_ port: Port, at machine: Int) -> String { "\(host(machine)):\(ports[port.rawValue])" }
+    private func authority(_ port: Port, at machine: Int) -> String {
+        "\(host(machine)):\(ports[port.rawValue].number)"
+    }
     private func data(_ machine: Int) -> String { folder.appendingPathComponent("machine\(machine)").path }
 
     // MARK: Commands
@@ -101,7 +102,7 @@ struct DocumentedPlace: Sendable {
         let server = ServerProcess()
         var environment = environment
         for port in Port.allCases {
-            environment["CORNERSTORE_\("\(port)".uppercased())_PORT"] = "\(ports[port.rawValue])"
+            environment["CORNERSTORE_\("\(port)".uppercased())_PORT"] = "\(ports[port.rawValue].number)"
         }
         try await server.start(
             .init(
@@ -117,8 +118,10 @@ struct DocumentedPlace: Sendable {
             [Port.sandbox, .production, .storefront].map { authority($0, at: machine) }
         }
         let configuration = try DocumentedSetup.nginx(
-            stores: stores, merchants: Self.machines.map { authority(.merchant, at: $0) }, proxy: proxy)
-        return try await NginxProcess(configuration, port: proxy[0], in: folder.appendingPathComponent("nginx"))
+            stores: stores, merchants: Self.machines.map { authority(.merchant, at: $0) },
+            proxy: proxy.map(\.number))
+        return try await NginxProcess(
+            configuration, port: proxy[0].number, in: folder.appendingPathComponent("nginx"))
     }
 
     /// Runs the page's command that tells the stores where the merchants are, at the first machine.

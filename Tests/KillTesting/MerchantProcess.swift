@@ -141,14 +141,14 @@ package struct MerchantSetup: Sendable {
 package actor MerchantProcess {
     package nonisolated let setup: MerchantSetup
     private nonisolated let server = ServerProcess()
-    private nonisolated let port: Int
+    private nonisolated let port: ReservedPort
 
     package init(_ setup: MerchantSetup) throws {
         self.setup = setup
-        port = try Ports.free(1)[0]
+        port = try ReservedPort()
     }
 
-    package nonisolated var address: String { "http://127.0.0.1:\(port)" }
+    package nonisolated var address: String { "http://127.0.0.1:\(port.number)" }
 
     /// Starts it and returns when it answers.
     package func start() async throws {
@@ -169,13 +169,13 @@ package actor MerchantProcess {
     }
 
     private func launch(_ program: URL, _ environment: [String: String]) -> ServerProcess.Launch {
-        .init(program: program, arguments: setup.serving(on: port), environment: environment, log: setup.log)
+        .init(program: program, arguments: setup.serving(on: port.number), environment: environment, log: setup.log)
     }
 
     /// As it is started, but for the end, which it comes to by itself at once: another one has the place.
     package func startInVain() async throws -> (status: Int32, errors: String) {
         let log = setup.folder.appendingPathComponent("vain.log")
-        let (status, _) = try await setup.programs.run(setup.serving(on: port), setup.environment, log: log)
+        let (status, _) = try await setup.programs.run(setup.serving(on: port.number), setup.environment, log: log)
         return (status, ServerProcess.end(of: log))
     }
 

@@ -24,6 +24,8 @@ struct PostgreSQLPair: Sendable {
     private let programs: Programs
     private let folder: URL
     private let log: URL
+    /// Of the primary and the standby.
+    private let ports: [ReservedPort]
 
     private static var script: URL {
         var package = URL(fileURLWithPath: #filePath)
@@ -63,10 +65,11 @@ struct PostgreSQLPair: Sendable {
         _ programs: Programs, isSynchronous: Bool, canVanish: Bool, folder: URL, log: URL
     ) async throws {
         (self.programs, self.folder, self.log) = (programs, folder, log)
-        let ports = try Ports.free(2)
+        ports = try (0..<2).map { _ in try ReservedPort() }
         let output = try await Self.run(
             [
-                "start", folder.path, "\(ports[0])", "\(ports[1])", isSynchronous ? "synchronous" : "asynchronous",
+                "start", folder.path, "\(ports[0].number)", "\(ports[1].number)",
+                isSynchronous ? "synchronous" : "asynchronous",
             ] + (canVanish ? ["machine"] : []), programs, log)
         let urls = output.split(separator: "\n").map(String.init)
         guard urls.count == 2 else { throw KillTestError("postgresql-pair printed no two URLs: \(output)") }

@@ -147,32 +147,3 @@ actor ServerProcess {
         return String(text.suffix(1500))
     }
 }
-
-/// Ports for servers that are started again on the same ones.
-enum Ports {
-    /// Below those that the system gives to outgoing connections, so that nobody takes them while the server is down.
-    static func free(_ count: Int) throws -> [Int] {
-        var free: [Int] = []
-        for _ in 0..<500 where free.count < count {
-            let port = Int.random(in: 12_000..<32_000)
-            if !free.contains(port), isFree(port) { free.append(port) }
-        }
-        guard free.count == count else { throw KillTestError("no free ports") }
-        return free
-    }
-
-    private static func isFree(_ port: Int) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-    }
-}

@@ -11,6 +11,8 @@ struct StoreCluster: Sendable {
     /// Where stores send notifications, through nginx.
     let notifications: String
     private let proxy: NginxProcess
+    /// Of the proxy.
+    private let ports: [ReservedPort]
 
     /// Starts all of it on a database that is not there yet. The store with the number 1 brings the authority. The
     /// others start at the same moment and read it from the database.
@@ -20,7 +22,8 @@ struct StoreCluster: Sendable {
         _ programs: Programs, folder: URL, databaseURL: String, schemaPrefix: String, webhook: String,
         stores count: Int = 3
     ) async throws -> StoreCluster {
-        let ports = try Ports.free(5)
+        let reserved = try (0..<5).map { _ in try ReservedPort() }
+        let ports = reserved.map(\.number)
         let shared = SharedStore(
             key: try SharedStore.makeKey(in: folder), blobs: try await SharedStore.makeBucket(),
             storefrontURL: "http://127.0.0.1:\(ports[2])", ocspURL: "http://127.0.0.1:\(ports[4])/ocsp")
@@ -52,7 +55,7 @@ struct StoreCluster: Sendable {
                 configuration, port: ports[0], in: folder.appendingPathComponent("nginx"))
             return StoreCluster(
                 stores: stores, merchants: merchants, setup: setup, sandbox: "http://127.0.0.1:\(ports[0])",
-                notifications: "http://127.0.0.1:\(ports[3])/notifications", proxy: proxy)
+                notifications: "http://127.0.0.1:\(ports[3])/notifications", proxy: proxy, ports: reserved)
         } catch {
             for merchant in merchants { await merchant.stop() }
             for store in stores { await store.stop() }
@@ -62,7 +65,7 @@ struct StoreCluster: Sendable {
 
     private init(
         stores: [StoreProcess], merchants: [MerchantProcess], setup: MerchantSetup, sandbox: String,
-        notifications: String, proxy: NginxProcess
+        notifications: String, proxy: NginxProcess, ports: [ReservedPort]
     ) {
         self.stores = stores
         self.merchants = merchants
@@ -70,6 +73,7 @@ struct StoreCluster: Sendable {
         self.sandbox = sandbox
         self.notifications = notifications
         self.proxy = proxy
+        self.ports = ports
     }
 
     /// Stops all of it.

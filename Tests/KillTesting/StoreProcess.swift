@@ -20,7 +20,8 @@ struct SharedStore: Sendable {
 
     /// With a store key in a folder, and a bucket of its own.
     static func make(in folder: URL, needsStandby: Bool = false) async throws -> SharedStore {
-        let ports = try Ports.free(2)
+        // Nobody listens there.
+        let ports = try (0..<2).map { _ in try ReservedPort().number }
         return SharedStore(
             key: try makeKey(in: folder), blobs: try await makeBucket(),
             storefrontURL: "http://127.0.0.1:\(ports[0])", ocspURL: "http://127.0.0.1:\(ports[1])/ocsp",
@@ -102,8 +103,9 @@ actor StoreProcess {
     /// Where it is.
     nonisolated let location: StoreLocation
     private let node: Int?
+    private let reserved: [ReservedPort]
     /// Of control, sandbox, production and storefront.
-    private(set) var ports: [Int] = []
+    var ports: [Int] { reserved.map(\.number) }
     /// The SHA-256 of each hosted product's file.
     private(set) var contents: [String: String] = [:]
     private let server = ServerProcess()
@@ -136,6 +138,7 @@ actor StoreProcess {
     ) async throws {
         self.folder = folder
         self.node = node
+        reserved = try (0..<4).map { _ in try ReservedPort() }
         data = folder.appendingPathComponent("data")
         location = StoreLocation(
             programs: programs, data: data, databaseURL: databaseURL, schemaPrefix: schemaPrefix, shared: shared,
@@ -145,17 +148,9 @@ actor StoreProcess {
         if hasAuthority, !isRestored {
             try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
         }
-        for attempt in 1...5 {
-            ports = try Ports.free(4)
-            do {
-                try await start()
-                guard hostsContent ?? (shared == nil), !isRestored else { return }
-                for (product, size) in Self.hosted.sorted(by: { $0.key < $1.key }) { try await host(product, size) }
-                return
-            } catch  where attempt < 5 {
-                continue
-            }
-        }
+        try await start()
+        guard hostsContent ?? (shared == nil), !isRestored else { return }
+        for (product, size) in Self.hosted.sorted(by: { $0.key < $1.key }) { try await host(product, size) }
     }
 
     /// Runs a store on files and a database of its own for as long as `body` runs.

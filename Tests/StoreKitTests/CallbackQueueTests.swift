@@ -5,6 +5,16 @@ import Testing
 
 @testable import StoreKit
 
+/// Runs the parts of a task on a queue. A block that a part adds to the queue runs after the part has ended.
+final class TaskQueue: TaskExecutor {
+    let queue = DispatchQueue(label: "task")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
 /// Where an app is called that says nothing about it: on the main queue, all of it.
 @Suite("The default callback queue", .timeLimit(.minutes(1)))
 struct CallbackQueueTests {
@@ -79,16 +89,6 @@ struct CallbackQueueTests {
         #expect(await calls.next() == "failed")
         withExtendedLifetime(app) {}
         await engine.stop()
-    }
-
-    /// Runs the parts of a task on a queue. A block that a part adds to the queue runs after the part has ended.
-    private final class TaskQueue: TaskExecutor {
-        let queue = DispatchQueue(label: "task")
-
-        func enqueue(_ job: consuming ExecutorJob) {
-            let job = UnownedJob(job)
-            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-        }
     }
 
     /// Tells when a task of the queue has taken the store's answer for products, and has ended or waits.

@@ -137,10 +137,24 @@ struct ContentShelfTests {
         }
     }
 
-    @Test func `one updater runs one update at a time, and resumes a stopped update`() async throws {
+    /// Answers the second restore when what the first one brought is finished, so that it comes again.
+    private struct LateStore: StoreTransport {
+        let store: FakeStore
+
+        func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
+            if case .restores = request.route, store.asked.contains("restores") {
+                // After the purchase.
+                try await until { store.finished.count == 2 }
+            }
+            return try await store.send(request)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `one updater runs one update at a time, and resumes a stopped update`(isRestoreLate: Bool) async throws {
         try await DownloadScene.run { scene async throws in
             let shelf = try ContentShelf(folder: scene.device.folder.appendingPathComponent("shelf"))
-            let engine = scene.launch()
+            let engine = scene.launch(transport: isRestoreLate ? LateStore(store: scene.device.store) : nil)
             let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver(startsAll: false)
             queue.add(observer)

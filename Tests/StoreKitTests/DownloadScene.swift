@@ -64,14 +64,16 @@ final class DownloadScene: Sendable {
 
     /// Launches the app; `change` says how it is configured.
     func launch(
-        timer: any RetryTimer = ImmediateTimer(), unpack: @escaping ContentUnpacking.Unpack = DownloadScene.unpack,
+        timer: any RetryTimer = ImmediateTimer(), transport: (any StoreTransport)? = nil,
+        unpack: @escaping ContentUnpacking.Unpack = DownloadScene.unpack,
         mayPass: @escaping @Sendable (DownloadStep) -> Bool = { _ in true },
         configure: (inout StoreKitConfiguration) -> Void = { _ in }
     ) -> StoreKitEngine {
         var configuration = device.configuration()
         configure(&configuration)
         return device.launch(
-            configuration, timer: timer, downloading: DownloadBoundary(unpack: unpack, mayPass: mayPass))
+            configuration, timer: timer, transport: transport,
+            downloading: DownloadBoundary(unpack: unpack, mayPass: mayPass))
     }
 
     static func payment(_ number: Int) -> SKMutablePayment {

@@ -186,7 +186,10 @@ final class FakeStore: StoreTransport {
 
     struct Lost: Error {}
 
-    func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
+    func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse { try answer(request) }
+
+    /// Answers a request at once.
+    func answer(_ request: StoreTransportRequest) throws -> StoreTransportResponse {
         let name = Self.name(request.route)
         return try change { state in
             state.asked.append(name)

@@ -238,6 +238,7 @@ struct PaymentQueueTests {
         queue.add(observer)
         queue.add(payment())
         for _ in 1...3 { await timer.fire() }
+        await observer.wait(count: 1)
         #expect(observer.history == ["updated purchasing - credits5"])
         await engine.stop()
 
@@ -298,6 +299,8 @@ struct PaymentQueueTests {
         // Finishing what is deferred changes nothing.
         for transaction in queue.transactions { queue.finishTransaction(transaction) }
         device.store.decide(TestDevice.key(1), approve: false)
+        // The app is told of each before the queue waits to ask about it again.
+        try await until { timer.delays.count == 2 }
         await timer.fire()
         await observer.wait { $0.last == "removed failed - credits5" }
         await engine.stop()

@@ -163,9 +163,11 @@ struct ProductPresentationTests {
         let page = controller(WebStorePresenter { _ in }, timer: timer)
         #expect(try await page.loadProduct(withParameters: ["id": 40]))
         await page.present()
-        for _ in 0..<3 {
-            await timer.fire()
+        for count in 1...3 {
+            // While it waits to ask again. After the third time nothing keeps the page.
+            try await until { timer.delays.count == count }
             #expect(delegate.finished == 0)
+            await timer.fire()
         }
         await delegate.wait()
         #expect(timer.delays == [1, 2, 4])

@@ -37,10 +37,14 @@ struct ProductsRequestTests {
 
     private func run(_ identifiers: Set<String>, count: Int) async -> [String] {
         let delegate = Delegate()
-        let request = SKProductsRequest(productIdentifiers: identifiers, engine: device.launch())
+        let tasks = TaskQueue()
+        let request = SKProductsRequest(productIdentifiers: identifiers, engine: device.launch(), executor: tasks)
         request.delegate = delegate
+        // The second call finds the first one's request under way.
+        tasks.queue.suspend()
         request.start()
         request.start()
+        tasks.queue.resume()
         return await delegate.next(count)
     }
 

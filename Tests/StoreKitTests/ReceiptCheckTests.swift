@@ -85,6 +85,7 @@ struct ReceiptCheckTests {
         queue.add(observer)
         queue.add(payment())
         await timer.fire()
+        await observer.wait(count: 1)
         #expect(observer.history == ["updated purchasing - credits5"])
         let file = try #require(engine.receiptURL)
         #expect(!FileManager.default.fileExists(atPath: file.path))

@@ -290,14 +290,17 @@ struct RestoreTests {
     private func run(_ device: TestDevice, _ originals: LockedList<String>, killAt step: Int?) async throws -> Bool {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         let count = Mutex(0)
-        let engine = device.launch(timer: ImmediateTimer()) { _ in
-            let now = count.withLock { count in
-                count += 1
-                return count
-            }
-            if now == step { end.yield(true) }
-            return now != step
-        }
+        let line = StoreLine(device.store)
+        let engine = device.launch(
+            timer: ImmediateTimer(), transport: line,
+            mayPerform: { _ in
+                let now = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                if now == step { end.yield(true) }
+                return now != step
+            })
         let queue = SKPaymentQueue(engine: engine)
         let observer = observer(originals)
         queue.add(observer)
@@ -305,11 +308,14 @@ struct RestoreTests {
         let isDone = Task {
             await observer.wait(isOver)
             repeat { await engine.payments.quiet() } while !Task.isCancelled && !engine.payments.isEmpty
+            // The queue is empty before its journal is.
+            await engine.payments.quiet()
             if !Task.isCancelled { end.yield(false) }
         }
         var iterator = ends.makeAsyncIterator()
         let wasKilled = await iterator.next() ?? false
         isDone.cancel()
+        line.cut()
         await engine.stop()
         return wasKilled
     }

@@ -11,21 +11,6 @@ struct StoreWatchTests {
     private static let account: AccountID = "account-1"
     private static let product: ProductID = "com.example.monkeys.credits5"
 
-    /// A device on which somebody has signed in.
-    private func signedIn() async throws -> TestDevice {
-        let device = try TestDevice()
-        device.store.change { $0.lost = [] }
-        let engine = device.launch()
-        let queue = SKPaymentQueue(engine: engine)
-        let observer = GrantBook().observer()
-        queue.add(observer)
-        queue.add(payment())
-        await observer.wait(count: 3)
-        try await until { device.store.unfinishedCount == 0 }
-        await engine.stop()
-        return device
-    }
-
     private func launch(
         _ device: TestDevice, _ timer: ManualTimer,
         mayPerform: @escaping @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
@@ -39,21 +24,24 @@ struct StoreWatchTests {
         device.store.asked.count { $0 == route }
     }
 
-    /// Waits until the watch pauses after its first two requests.
-    private func untilPaused(_ timer: ManualTimer) async throws { try await until { !timer.delays.isEmpty } }
+    /// Waits until the watch pauses after its first two requests, and the launch's check of the notices, which begins
+    /// between them, has its answer.
+    private func untilPaused(_ device: TestDevice, _ timer: ManualTimer) async throws {
+        try await until { !timer.delays.isEmpty && asked(device, "notices") > 1 }
+    }
 
     @Test(arguments: [nil, .lostRequest, .lostAnswer, .garbage(502)] as [FakeStore.Fault?])
     func `a transaction of the store reaches a running app once, whatever is lost`(_ fault: FakeStore.Fault?)
         async throws
     {
-        let device = try await signedIn()
+        let device = try await TestDevice.signedIn(notices: [])
         let timer = ManualTimer()
         let book = GrantBook()
         let engine = launch(device, timer)
         let queue = SKPaymentQueue(engine: engine)
         let observer = book.observer()
         queue.add(observer)
-        try await untilPaused(timer)
+        try await untilPaused(device, timer)
         let lists = asked(device, "unfinished")
         // More than one page.
         let ids = (0..<3).map { _ in device.store.sell(Self.product, to: Self.account).description }
@@ -80,7 +68,7 @@ struct StoreWatchTests {
     }
 
     @Test func `an app that dies before the delivery gets it at the next launch, once`() async throws {
-        let device = try await signedIn()
+        let device = try await TestDevice.signedIn(notices: [])
         let timer = ManualTimer()
         let book = GrantBook()
         let isCut = LockedList<Bool>()
@@ -92,7 +80,7 @@ struct StoreWatchTests {
         let queue = SKPaymentQueue(engine: engine)
         let observer = book.observer()
         queue.add(observer)
-        try await untilPaused(timer)
+        try await untilPaused(device, timer)
         let id = device.store.sell(Self.product, to: Self.account).description
         await timer.fire()
         try await until { !isCut.all.isEmpty }
@@ -112,14 +100,14 @@ struct StoreWatchTests {
     }
 
     @Test func `a store that is away is asked ever more rarely, and its news arrive when it is back`() async throws {
-        let device = try await signedIn()
+        let device = try await TestDevice.signedIn(notices: [])
         let timer = ManualTimer()
         let book = GrantBook()
         let engine = launch(device, timer)
         let queue = SKPaymentQueue(engine: engine)
         let observer = book.observer()
         queue.add(observer)
-        try await untilPaused(timer)
+        try await untilPaused(device, timer)
         device.store.change { $0.isDown = true }
         for _ in 0..<4 { await timer.fire() }
         try await until { timer.delays.count == 5 }
@@ -133,13 +121,13 @@ struct StoreWatchTests {
     }
 
     @Test func `a refund reaches a running app`() async throws {
-        let device = try await signedIn()
+        let device = try await TestDevice.signedIn(notices: [])
         let timer = ManualTimer()
         let engine = launch(device, timer)
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
         queue.add(observer)
-        try await untilPaused(timer)
+        try await untilPaused(device, timer)
         let before = asked(device, "notices")
         device.store.change { $0.lost = ["a"] }
         await timer.fire()
@@ -149,15 +137,13 @@ struct StoreWatchTests {
     }
 
     @Test func `notices are checked again once a store that was away is back`() async throws {
-        let device = try await signedIn()
+        let device = try await TestDevice.signedIn(notices: [])
         let timer = ManualTimer()
-        let earlier = asked(device, "notices")
         let engine = launch(device, timer)
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
         queue.add(observer)
-        try await untilPaused(timer)
-        try await until { asked(device, "notices") > earlier }
+        try await untilPaused(device, timer)
         device.store.change { $0.isDown = true }
         await timer.fire()
         try await until { timer.delays.count == 2 }
@@ -170,7 +156,7 @@ struct StoreWatchTests {
     }
 
     @Test func `a store that returns the same marks after seconds is not asked without a pause`() async throws {
-        let device = try await signedIn()
+        let device = try await TestDevice.signedIn(notices: [])
         let engine = device.launch()
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
@@ -185,7 +171,7 @@ struct StoreWatchTests {
             now: { start + Duration.seconds(5 * calls.append(true)) })
         watch.attach(engine.payments)
         await watch.follow()
-        try await untilPaused(timer)
+        try await untilPaused(device, timer)
         await timer.fire()
         try await until { timer.delays.count == 2 }
         #expect(timer.delays == [1, 2] && asked(device) == 3)
@@ -218,7 +204,7 @@ struct StoreWatchTests {
     }
 
     @Test func `nothing is asked without an observer, nor without a customer`() async throws {
-        let device = try await signedIn()
+        let device = try await TestDevice.signedIn(notices: [])
         let timer = ManualTimer()
         let engine = launch(device, timer)
         let queue = SKPaymentQueue(engine: engine)
@@ -226,7 +212,7 @@ struct StoreWatchTests {
         #expect(asked(device) == 0)
         let observer = GrantBook().observer()
         queue.add(observer)
-        try await untilPaused(timer)
+        try await untilPaused(device, timer)
         let count = asked(device)
         queue.remove(observer)
         await timer.fire()
@@ -248,14 +234,14 @@ struct StoreWatchTests {
     }
 
     @Test func `a store whose answers always differ is not asked without end`() async throws {
-        let device = try await signedIn()
+        let device = try await TestDevice.signedIn(notices: [])
         device.store.change { $0.isRestless = true }
         let timer = ManualTimer()
         let engine = launch(device, timer)
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
         queue.add(observer)
-        try await untilPaused(timer)
+        try await untilPaused(device, timer)
         // More only if an answer took a second.
         let count = asked(device)
         #expect(count >= 6 && timer.delays == [1])

@@ -1,6 +1,7 @@
 import Foundation
 import StoreWire
 import Synchronization
+import TestSupport
 
 @testable import StoreKit
 
@@ -17,6 +18,26 @@ final class TestDevice: Sendable {
     deinit { try? FileManager.default.removeItem(at: folder) }
 
     static let bundleID = "com.example.monkeys"
+
+    /// A device on which somebody has signed in, bought and finished. The store has been asked for notices once.
+    /// - Parameter notices: what was refunded; nil for a store that has no notices.
+    static func signedIn(notices: [ProductID]? = nil) async throws -> TestDevice {
+        let device = try TestDevice()
+        device.store.change { $0.lost = notices }
+        let engine = device.launch()
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = GrantBook().observer()
+        queue.add(observer)
+        // Nobody is signed in when the queue asks for its list: only the list after the sign-in leads to a check.
+        await engine.payments.quiet()
+        queue.add(payment())
+        await observer.wait(count: 3)
+        // A request that came later would be counted, or would take a fault, in the launch after this one.
+        await engine.payments.quiet()
+        try await until { device.store.asked.contains("notices") }
+        await engine.stop()
+        return device
+    }
 
     func configuration(
         sheet: any PaymentSheet = .automatic(StoreCredentials(email: "monkey@example.com", password: "bananas"))
@@ -58,6 +79,25 @@ final class TestDevice: Sendable {
             configuration: configuration ?? self.configuration(), transport: transport ?? store, timer: timer,
             backoff: Backoff(jitter: { 1 }), newKey: { self.nextKey() }, mayPerform: mayPerform,
             downloading: downloading)
+    }
+}
+
+/// A launch's way to the store. It can be cut, as when the process is killed: then no request arrives any more, also of
+/// tasks that go on.
+final class StoreLine: StoreTransport {
+    private let store: FakeStore
+    private let isCut = Mutex(false)
+
+    init(_ store: FakeStore) { self.store = store }
+
+    /// On return every request has arrived or never will.
+    func cut() { isCut.withLock { $0 = true } }
+
+    func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
+        try isCut.withLock { isCut in
+            guard !isCut else { throw FakeStore.Lost() }
+            return try store.answer(request)
+        }
     }
 }
 

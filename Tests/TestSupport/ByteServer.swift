@@ -110,7 +110,12 @@ public final class ByteServer: Sendable {
                     state.running += 1
                     state.mostRunning = max(state.mostRunning, state.running)
                 }
-                defer { self.change { $0.running -= 1 } }
+                var isRunning = true
+                func end() {
+                    if isRunning { self.change { $0.running -= 1 } }
+                    isRunning = false
+                }
+                defer { end() }
                 var first = 0
                 switch trouble {
                 case .cut(let after):
@@ -127,6 +132,8 @@ public final class ByteServer: Sendable {
                 default: break
                 }
                 for piece in stride(from: first, to: sent.count, by: 65_536) {
+                    // The client may ask for the next file as soon as it has the last bytes of this one.
+                    if piece + 65_536 >= sent.count { end() }
                     try await writer.write(ByteBuffer(bytes: sent[piece..<min(piece + 65_536, sent.count)]))
                 }
                 try await writer.finish(nil)

@@ -9,7 +9,7 @@ import Synchronization
 ///     let items = try await ContentUpdater(shelf: shelf).update(outdated)
 ///
 /// A restore delivers all purchases of the customer. Therefore the app's own observer must be registered as always, and
-/// finishes the other transactions. The updater finishes the transactions whose content it downloaded.
+/// finishes the other transactions. The updater finishes the transactions of the products whose content it downloaded.
 public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unchecked Sendable {
     private struct State {
         var wanted: Set<String> = []
@@ -109,6 +109,12 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
             let product = transaction.payment.productIdentifier
             let downloads = transaction.downloads
             guard !downloads.isEmpty else { continue }
+            // A restore can bring a product again after its content was installed: with a later page, or because its
+            // transaction was finished before the store answered.
+            guard !state.withLock({ state in state.items.contains { $0.productIdentifier == product } }) else {
+                queue.finishTransaction(transaction)
+                continue
+            }
             let isNew = state.withLock { state in
                 guard state.wanted.contains(product), state.open.insert(product).inserted else { return false }
                 state.downloads += downloads
@@ -145,6 +151,7 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         if case .success = result { queue.finishTransaction(download.transaction) }
         settle { state in
             state.open.remove(product)
+            state.taken.remove(product)
             switch result {
             case .success(let item): state.items.append(item)
             case .failure(let error): state.failure = error as? ContentShelfError
