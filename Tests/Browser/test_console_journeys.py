@@ -411,23 +411,26 @@ def test_keys_lead_everywhere_and_can_be_turned_off(browser, store):
     newest = shopper.buy("com.example.monkeys.credits5")
     with console(browser, store) as page:
         page.goto("/sandbox")
-        page.keyboard.press("g")
-        page.keyboard.press("t")
+        page.keyboard.type("gt")
         expect(page).to_have_url(re.compile("/sandbox/transactions$"))
         rows = page.locator("main tbody tr a.id")
         expect(rows.first).to_have_text(newest)
+        # Keys have their meaning when the page's script has run.
+        page.wait_for_load_state()
         for key, row in [("j", 0), ("j", 1), ("k", 0), ("k", 0)]:
             page.keyboard.press(key)
             expect(rows.nth(row)).to_be_focused()
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile(f"/sandbox/transactions/{shopper.id}$"))
+        page.wait_for_load_state()
         page.keyboard.press("/")
         expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
         # Letters in a field are letters.
         page.keyboard.type(shopper.email)
         page.keyboard.press("Enter")
         expect(page.get_by_role("link", name=shopper.email)).to_be_visible()
+        page.wait_for_load_state()
 
         help = page.get_by_role("dialog")
         page.keyboard.press("?")
