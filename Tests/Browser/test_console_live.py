@@ -4,6 +4,7 @@ import statistics
 import time
 import uuid
 
+import conftest
 import pytest
 import store as stores
 from playwright.sync_api import expect
@@ -208,7 +209,7 @@ def test_nine_tabs_share_one_stream_and_hand_it_on(browser, store, shopper):
 
 def test_a_stop_ends_streams_and_the_page_comes_back(browser):
     with stores.running() as store, console(browser, store) as page:
-        page.watch.expected = {"ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING"}
+        page.watch.expected = conftest.ENDED
         watch(page, "/sandbox/transactions")
         status = page.locator("#live-text")
         expect(status).to_have_text("Live")
