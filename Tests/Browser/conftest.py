@@ -25,6 +25,11 @@ def pytest_addoption(parser):
                      help="write Documentation/ServerAPIConformance.md instead of comparing it")
 
 
+# Parts of Chromium's lines in the console about requests to a server that ends: it was gone, it ended before it read the
+# request or before it answered, or in the middle of an answer.
+ENDED = {"ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH_MISMATCH",
+         "ERR_INCOMPLETE_CHUNKED_ENCODING"}
+
 # The files that take longest. They are begun first, so that no process is left with one of them at the end.
 LONGEST = ["test_server_api", "test_samples", "test_notifications", "test_console", "test_console_journeys"]
 

@@ -49,9 +49,9 @@ class Keyboard(Pointer):
         """Moves the focus to a control."""
         # Before its style sheet has arrived, a page is not shown, and nothing of it takes the focus.
         self.page.wait_for_load_state()
-        element = control.element_handle()
         for _ in range(self.MOST):
-            if element.evaluate("element => element === document.activeElement"):
+            # The page may replace the control while somebody is on the way to it.
+            if control.evaluate("element => element === document.activeElement"):
                 return
             self.page.keyboard.press("Tab")
         raise AssertionError(f"Tab does not lead to {control}")
@@ -76,10 +76,11 @@ class Keyboard(Pointer):
 
     def go(self, name):
         """Goes to a page by `g` and the letter that the help names."""
+        # Keys have their meaning when the page's script has run.
+        self.page.wait_for_load_state()
         self.page.keyboard.press("?")
         help = self.page.get_by_role("dialog")
         line = help.get_by_text(re.compile(f"^g . — {re.escape(name)}$")).inner_text()
         self.page.keyboard.press("Escape")
         expect(help).to_be_hidden()
-        self.page.keyboard.press("g")
-        self.page.keyboard.press(line[2])
+        self.page.keyboard.type("g" + line[2])

@@ -34,6 +34,8 @@ class Sample:
         self._environment = keep | {
             "CORNERSTORE_DATA": str(store.data), "CORNERSTORE_DEVICE": str(folder), **environment}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
+        # The port of a program that has ended.
+        self._held = contextlib.ExitStack()
         self.start(port)
 
     def start(self, port=None):
@@ -49,8 +51,9 @@ class Sample:
             if found := re.search(r" is at (http://\S+)", line):
                 self.address = found[1]
                 self.port = urllib.parse.urlsplit(self.address).port
+                self._held.close()
                 return
-        raise AssertionError(f"no page: status {self.wait()}, {self.errors}")
+        raise AssertionError(f"no page: status {self._end()}, {self.errors}")
 
     @property
     def errors(self):
@@ -59,7 +62,13 @@ class Sample:
         return self._errors.read()
 
     def wait(self):
-        """Waits until the program has ended. Returns its status."""
+        """Waits until the program has ended, to start it again. Returns its status."""
+        status = self._end()
+        self._held.enter_context(stores.hold(self.port))
+        return status
+
+    def _end(self):
+        """Waits for the end of the program. Returns its status."""
         # What it still writes.
         self._process.stdout.read()
         self._process.stdout.close()
@@ -75,7 +84,8 @@ class Sample:
         """Ends the program gracefully, if it runs."""
         if self._process.returncode is None:
             self._process.terminate()
-            self.wait()
+            self._end()
+        self._held.close()
 
 
 def ledger(store, email):

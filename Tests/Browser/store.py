@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
@@ -49,6 +50,8 @@ class Store:
         self.database = database
         # The beginning of the names of the schemas on PostgreSQL; None with SQLite.
         self._schemas = None
+        # The ports of a store that was halted.
+        self._held = contextlib.ExitStack()
         if database == "postgresql":
             self._schemas = "test_" + uuid.uuid4().hex[:16]
             options = ["--database", POSTGRESQL, "--schema-prefix", self._schemas, *options]
@@ -81,6 +84,7 @@ class Store:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True, env=self._environment,
             cwd=self.data.parent)
         self.addresses = self._read_addresses()
+        self._held.close()
         self.storefront = self.addresses["storefront"]
         self.console = self.addresses["console"]
         self.control = self.addresses["control"]
@@ -125,7 +129,14 @@ class Store:
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS:"))
 
     def halt(self):
-        """Stops the program gracefully, as SIGTERM does. Returns the seconds that it took."""
+        """Stops the program gracefully, as SIGTERM does, to start it again. Returns the seconds that it took."""
+        seconds = self._end()
+        for name in self.PORTS:
+            self._held.enter_context(hold(urllib.parse.urlsplit(self.addresses[name]).port))
+        return seconds
+
+    def _end(self):
+        """Ends the program. Returns the seconds that it took."""
         began = time.monotonic()
         self._server.terminate()
         try:
@@ -138,7 +149,8 @@ class Store:
 
     def stop(self):
         """Stops the program and removes its folder and its schemas."""
-        self.halt()
+        self._end()
+        self._held.close()
         _ = self.log
         self._log.close()
         self._folder.cleanup()
@@ -276,6 +288,15 @@ class Receiver:
         """Stops the server."""
         self._server.shutdown()
         self._server.server_close()
+
+
+def hold(port):
+    """Holds a port of this machine, or any with 0: nobody gets it who wants a free port. A program that is told to use it
+    can listen there, and until then connections to it are refused. Returns the socket."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", port))
+    return held
 
 
 @contextlib.contextmanager

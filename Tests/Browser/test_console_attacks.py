@@ -76,16 +76,14 @@ def test_a_foreign_page_changes_nothing(browser, store, host, console_host):
 
 def test_no_page_frames_the_console(browser, store):
     with contextlib.closing(browser.new_context()) as context, contextlib.closing(stores.Receiver()) as attacker:
-        page, lines = context.new_page(), []
-        page.on("console", lambda message: lines.append(message.text))
+        page = context.new_page()
         for path in ["/sandbox", "/nowhere", "/sandbox/transactions/1"]:
             attacker.page = f'<iframe src="{store.console}{path}"></iframe>'
-            page.goto(f"http://evil.example:{attacker.port}/")
+            with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
+                page.goto(f"http://evil.example:{attacker.port}/")
             frame = page.frames[1]
             frame.wait_for_load_state()
             assert not frame.url.startswith(store.console) and "Cornerstore" not in frame.content(), path
-            assert any("frame-ancestors" in line for line in lines), lines
-            lines.clear()
 
 
 def test_a_form_without_its_token_is_shown_again(browser, store):
@@ -126,28 +124,27 @@ def open_stream(store):
     return connection, connection.getresponse()
 
 
-def test_the_65th_stream_is_refused_and_its_page_waits(browser, store):
-    streams = []
-    try:
-        while len(streams) < 70 and (not streams or streams[-1][1].status == 200):
-            streams.append(open_stream(store))
-        # Pages of other tests may hold streams that the server has not yet missed.
-        assert streams[-1][1].status == 503 and 55 < len(streams) <= 65
-        with console(browser, store) as page:
-            page.watch.expected = {503}
-            with page.expect_response(is_stream) as answer:
-                page.goto("/sandbox/transactions")
-            assert answer.value.status == 503
-            expect(page.locator("#live-text")).to_have_text("Not connected")
-            # The console is usable all the same.
-            page.get_by_role("link", name="Customers").click()
-            expect(page.get_by_role("heading", level=1)).to_have_text("Customers")
+def test_the_65th_stream_is_refused_and_its_page_waits(browser):
+    # The store of other tests may still miss the end of their pages' streams, and have a place later.
+    with stores.running() as store:
+        streams = [open_stream(store) for _ in range(65)]
+        try:
+            assert [answer.status for _, answer in streams] == [200] * 64 + [503]
+            with console(browser, store) as page:
+                page.watch.expected = {503}
+                with page.expect_response(is_stream) as answer:
+                    page.goto("/sandbox/transactions")
+                assert answer.value.status == 503
+                expect(page.locator("#live-text")).to_have_text("Not connected")
+                # The console is usable all the same.
+                page.get_by_role("link", name="Customers").click()
+                expect(page.get_by_role("heading", level=1)).to_have_text("Customers")
+                for connection, _ in streams:
+                    connection.close()
+                expect(page.locator("#live-text")).to_have_text("Live")
+        finally:
             for connection, _ in streams:
                 connection.close()
-            expect(page.locator("#live-text")).to_have_text("Live")
-    finally:
-        for connection, _ in streams:
-            connection.close()
 
 
 MARKUP = "\u202e\"'></textarea></title><script>alert(1)</script><img src=x onerror=alert(1)>{{name}} אבג"

@@ -182,9 +182,8 @@ def test_the_merchant_answers(store, folder):
 def test_a_webhook_is_taken_when_its_signature_is_right(store, tmp_path, language, command, name):
     if not shutil.which(command[0]):
         pytest.skip(f"{language} is not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    held = stores.hold(0)
+    port = held.getsockname()[1]
     (tmp_path / name).write_text(snippets(store, "webhook")[language].replace("9000", str(port)), encoding="utf-8")
     key, body = os.urandom(32), b'{"id":"e1","type":"webhook.test"}'
     environment = os.environ | {"CORNERSTORE_WEBHOOK_SECRET": "whsec_" + base64.b64encode(key).decode()}
@@ -211,6 +210,7 @@ def test_a_webhook_is_taken_when_its_signature_is_right(store, tmp_path, languag
     finally:
         program.kill()
         program.communicate()
+        held.close()
 
 
 def test_a_test_event_arrives(store, tmp_path):
