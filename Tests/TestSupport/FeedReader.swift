@@ -149,12 +149,20 @@ public struct FeedReader: Sendable {
                 "CREATE TABLE \(tableName) (\(definitions.joined(separator: ", ")), PRIMARY KEY (\(key.joined(separator: ", "))))"
             )
         }
-        let values = types.enumerated().map { "CAST($\($0 + 1) AS \(Self.type($1)))" }
         let updates = columns.filter { !key.contains($0) }.map { "\($0) = excluded.\($0)" }
-        let statement =
-            "INSERT INTO \(tableName) (\(columns.joined(separator: ", "))) VALUES (\(values.joined(separator: ", "))) "
-            + "ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \(updates.joined(separator: ", "))"
-        for row in rows { try connection.execute(statement, row) }
+        // Many rows in one statement: PostgreSQL is asked once for each.
+        for start in stride(from: 0, to: rows.count, by: 50) {
+            let part = rows[start..<min(start + 50, rows.count)]
+            let values = part.indices.map { row in
+                let first = (row - start) * types.count + 1
+                return types.enumerated().map { "CAST($\(first + $0) AS \(Self.type($1)))" }.joined(separator: ", ")
+            }
+            try connection.execute(
+                "INSERT INTO \(tableName) (\(columns.joined(separator: ", "))) VALUES "
+                    + values.map { "(\($0))" }.joined(separator: ", ")
+                    + " ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \(updates.joined(separator: ", "))",
+                Array(part.joined()))
+        }
     }
 
     private static func type(_ type: String) -> String {
