@@ -263,8 +263,11 @@ public struct ClusterRun: Sendable {
         var (customer, redeemed) = (customer, [String]())
         var chance = SeededGenerator(seed: plan.seed &+ UInt64(number) &+ 1)
         let token = try await cluster.setup.token(UserID(rawValue: customer.user))
+        // Two customers begin with a payment ban and a redemption. On a slow machine they may do little else.
+        var first = number < 2 ? [0, 28][number] : nil
         while !isOver() {
-            switch Int.random(in: 0..<100, using: &chance) {
+            let draw = first.take() ?? Int.random(in: 0..<100, using: &chance)
+            switch draw {
             case 0..<8: try await shutOut(&customer, "paymentsAllowed", during: false, control)
             case 8..<14: try await shutOut(&customer, "locked", during: true, control)
             case 14..<24: try await verify(try await customer.receipt(), of: customer, at: customer.client)
