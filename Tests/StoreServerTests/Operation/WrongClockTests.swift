@@ -17,6 +17,8 @@ struct WrongClockTests {
     private static func expectRefusals(
         by server: RunningServer, token: String, _ purchase: PurchaseRequest, receipt: [UInt8], account: String
     ) async throws {
+        var server = server
+        server.isPatient = false
         for address in [
             server.addresses.sandbox, server.addresses.production, server.addresses.storefront,
             server.addresses.control,
