@@ -15,7 +15,9 @@ extension ClusterRun {
         for (index, address) in await cluster.stores.controlPorts().enumerated() {
             // The numbers of the stores begin with 1.
             let number = index + 1
-            let settings = try await HTTPReply("GET", "\(address)/control/v1/settings")
+            let settings = try await HTTPReply.fromCurrent {
+                try await HTTPReply("GET", "\(address)/control/v1/settings")
+            }
             if let node = settings.json["node"] as? Int {
                 findings.check(node == number, "store \(number) has the number \(node)")
             } else {
@@ -41,7 +43,9 @@ extension ClusterRun {
         func send(
             _ method: String, _ address: String, _ path: String, _ body: [UInt8], type: String = "application/json"
         ) async throws -> HTTPReply {
-            try await HTTPReply(method, "\(address)/control/v1/content/\(path)", type: type, body: body)
+            try await HTTPReply.fromCurrent {
+                try await HTTPReply(method, "\(address)/control/v1/content/\(path)", type: type, body: body)
+            }
         }
         func json(_ object: [String: Any]) throws -> [UInt8] {
             Array(try JSONSerialization.data(withJSONObject: object))

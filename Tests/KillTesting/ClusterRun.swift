@@ -184,13 +184,15 @@ public struct ClusterRun: Sendable {
     private func visit(_ customer: ClusterCustomer) async throws {
         for (number, store) in cluster.stores.enumerated() {
             let sandbox = await store.sandbox
-            let opened = try await HTTPReply(
-                "POST", "\(sandbox)/device/v1/subscriptions/page", token: customer.token, body: Array("{}".utf8))
+            let opened = try await HTTPReply.fromCurrent {
+                try await HTTPReply(
+                    "POST", "\(sandbox)/device/v1/subscriptions/page", token: customer.token, body: Array("{}".utf8))
+            }
             guard let url = opened.json["url"] as? String else {
                 throw KillTestError("no page at store \(number): \(opened.status) \(opened.text.prefix(300))")
             }
             for _ in cluster.stores {
-                let page = try await HTTPReply("GET", url)
+                let page = try await HTTPReply.fromCurrent { try await HTTPReply("GET", url) }
                 findings.check(
                     page.status == 200,
                     "the proxy answers for a page of store \(number): \(page.status) \(page.text.prefix(200))")

@@ -62,7 +62,9 @@ struct DocumentedUse: Sendable {
 
     private func checkProcess(_ machine: Int) async throws {
         let address = place.address(.control, at: machine)
-        let settings = try await HTTPReply("GET", "\(address)/control/v1/settings", token: control.token)
+        let settings = try await HTTPReply.fromCurrent {
+            try await HTTPReply("GET", "\(address)/control/v1/settings", token: control.token)
+        }
         findings.check(
             settings.json["node"] as? Int == machine, "process \(machine) has another number: \(settings.text)")
         let metrics = try await HTTPReply.eventually {
@@ -112,20 +114,23 @@ struct DocumentedUse: Sendable {
     }
 
     private func visitStorefront() async throws {
-        let answer = try await HTTPReply("GET", "\(place.address(.storefront))/lookup?id=1000")
+        let answer = try await HTTPReply.fromCurrent {
+            try await HTTPReply("GET", "\(place.address(.storefront))/lookup?id=1000")
+        }
         let item = (answer.json["results"] as? [[String: Any]])?.first
         let link = item?["trackViewUrl"] as? String ?? ""
         findings.check(
             link.hasPrefix("\(place.address(.storefront))/"),
             "the item has another address than the storefront: \(answer.text.prefix(500))")
         guard !link.isEmpty else { return }
-        let page = try await HTTPReply("GET", link)
+        let page = try await HTTPReply.fromCurrent { try await HTTPReply("GET", link) }
         findings.check(
             page.status == 200 && page.text.contains(DocumentedPlace.itemName),
             "the item's page: \(page.status) \(page.text.prefix(200))")
         // An empty request is answered, too.
-        let ocsp = try await HTTPReply(
-            "POST", "\(place.address(.ocsp))/ocsp", type: "application/ocsp-request", body: [])
+        let ocsp = try await HTTPReply.fromCurrent {
+            try await HTTPReply("POST", "\(place.address(.ocsp))/ocsp", type: "application/ocsp-request", body: [])
+        }
         findings.check(
             ocsp.status == 200 && ocsp.headers["content-type"] == "application/ocsp-response",
             "there is no OCSP responder: \(ocsp.status) \(ocsp.headers)")

@@ -30,6 +30,12 @@ extension HTTPReply {
             try await Task.sleep(for: .milliseconds(20))
         }
     }
+
+    /// Asks again while a store answers that it has not heard the others for five seconds, as when the machine stood
+    /// still. It has done nothing then.
+    static func fromCurrent(_ ask: () async throws -> HTTPReply) async throws -> HTTPReply {
+        try await eventually(ask) { $0.status != 503 }
+    }
 }
 
 /// Sends a request until it is answered, each time to the next address, as devices and operators repeat theirs.
