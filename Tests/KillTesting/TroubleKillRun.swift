@@ -61,8 +61,8 @@ public enum TroubleKillRun {
     /// Runs it on a store of its own.
     ///
     /// - Parameters:
-    ///   - kills: the kills in the step of refunds, and in that of the later renewals. The failures and price increases
-    ///     between them have one at each of ``troubledDays``.
+    ///   - kills: the kills in the step of refunds, and at each date of the later renewals until one is cut. The
+    ///     failures and price increases between them have one at each of ``troubledDays``.
     ///   - seed: the seed of the moments of the kills.
     public static func run(
         _ backend: Backend, _ programs: Programs, kills: Int, seed: UInt64
@@ -88,8 +88,12 @@ public enum TroubleKillRun {
             try await kill(store, 1, in: 1, within: latest, &chance, &totals) { await store.setClock(date) }
         }
         _ = try await store.ask("DELETE", "sandbox/payment-rules/late", nil, status: 204)
-        let late = text(days: 430)
-        try await kill(store, kills, in: 2, within: 40, &chance, &totals) { await store.setClock(late) }
+        // A busy machine may oversleep a kill until the date is answered. The next date has renewals of its own.
+        for days in [220, 325, 430] as [Double] {
+            let date = text(days: days)
+            let times = totals.cut[2] > 0 ? 0 : kills
+            try await kill(store, times, in: 2, within: 40, &chance, &totals) { await store.setClock(date) }
+        }
         for email in emails { try await compare(email, store, &totals) }
         return totals
     }
