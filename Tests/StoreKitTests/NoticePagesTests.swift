@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -77,6 +78,43 @@ struct NoticePagesTests {
             await engine.stop()
             #expect(observers.count { $0.told.all == [["a"]] } == (isFirst ? observers.count : 0))
         }
+    }
+
+    /// Answers requests for notices once the test says so.
+    private final class LateStore: StoreTransport {
+        private let store: FakeStore
+        private let state = Mutex((isAsked: false, isDue: false))
+
+        init(_ store: FakeStore) { self.store = store }
+
+        var isAsked: Bool { state.withLock { $0.isAsked } }
+
+        func answer() { state.withLock { $0.isDue = true } }
+
+        func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
+            if case .notices = request.route {
+                state.withLock { $0.isAsked = true }
+                try await until { state.withLock { $0.isDue } }
+            }
+            return try await store.send(request)
+        }
+    }
+
+    /// Otherwise it would write a receipt and an account beside the next launch.
+    @Test func `notices that arrive after the stop are left to the next launch`() async throws {
+        let device = try await TestDevice.signedIn(notices: [])
+        let store = LateStore(device.store)
+        let engine = device.launch(transport: store)
+        let check = Task { await engine.payments.parts.afterListing() }
+        try await until { store.isAsked }
+        await engine.stop()
+        let receipts = device.store.change { state in
+            state.lost = ["a"]
+            return state.receiptRequests.count
+        }
+        store.answer()
+        await check.value
+        #expect(device.store.change { $0.receiptRequests.count } == receipts)
     }
 
     @Test func `a refund is recorded as delivered only when an observer got it`() async throws {

@@ -61,8 +61,11 @@ final class StoreNotices: Sendable {
         await checkOnce()
     }
 
-    /// Ends the checks. A check that runs takes up no further promotion.
+    /// Ends the checks. A check that runs uses no answer that arrives later, takes up no further promotion and asks the
+    /// customer nothing.
     func stop() { state.withLock { $0.isStopped = true } }
+
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
 
     /// Checks, and again after a pause until the store is reached. A refusal ends the check: it is reported, and the
     /// notices wait for the next list, as they do without an observer.
@@ -117,6 +120,7 @@ final class StoreNotices: Sendable {
             next.revokedProductIDs = notices.revokedProductIDs + next.revokedProductIDs.filter { !told.contains($0) }
             notices = next
         }
+        guard !isStopped else { return }
         session.learn(notices.account, report: report)
         try await revoke(notices, of: account, after: cursor)
         for promotion in notices.promotions { try await offer(promotion, to: account) }
@@ -165,7 +169,7 @@ final class StoreNotices: Sendable {
         let product = try await session.products([promotion.productID]).products.first {
             $0.productID == promotion.productID
         }
-        guard !state.withLock({ $0.isStopped }) else { return }
+        guard !isStopped else { return }
         do {
             try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
                 try await session.client.take(PromotionRequest(promotionID: promotion.promotionID), token: token)
@@ -203,7 +207,7 @@ final class StoreNotices: Sendable {
             state.putOff += new
             return new
         }
-        guard !new.isEmpty, let payments, await payments.callbacks.shouldShowPriceConsent() else { return }
+        guard !new.isEmpty, let payments, await payments.callbacks.shouldShowPriceConsent(), !isStopped else { return }
         let due = state.withLock { state in
             defer { state.putOff.removeAll { new.contains($0) } }
             return state.putOff.filter { new.contains($0) }
