@@ -117,16 +117,22 @@ def clear(store):
 
 def arrive(page, title):
     """Waits for a page of the store. On a busy machine the app may lead to its own page first, which has a link to the
-    store's, without scripts after a reload."""
+    store's, without scripts after a reload. Until the app has heard the answer to its last question, the link leads to
+    that one, and its page back."""
     there = page.get_by_role("heading", name=title, exact=True, **HEADING)
-    link = page.get_by_role("link", name=re.compile("^(Answer|Continue)$"))
-    for _ in range(5):
+    link = page.get_by_role("link", name=re.compile("^(Answer|Continue|Back to the app)$"))
+    end = time.monotonic() + conftest.PATIENCE / 1000
+    while time.monotonic() < end:
         with contextlib.suppress(TimeoutError):
             there.or_(link).first.wait_for(timeout=conftest.PATIENCE / 5)
-            break
-        page.reload()
-    if link.is_visible():
-        link.click()
+        if there.is_visible():
+            return
+        # Scripts may take the link away.
+        with contextlib.suppress(TimeoutError):
+            if link.is_visible():
+                link.click(timeout=conftest.PATIENCE / 5)
+            else:
+                page.reload()
     expect(there).to_be_visible()
 
 
