@@ -114,6 +114,12 @@ import Testing
             let accounts = Accounts(database: test.database, work: work)
             _ = try await accounts.create(
                 NewAccount(email: "ape@example.com", password: "banana", storefront: "DEU"), at: 5)
+            // The only worker is busy until the flood is there.
+            let gate = DispatchSemaphore(value: 0)
+            defer { gate.signal() }
+            let begun = work.begun
+            let busy = Task { try await work.run(for: .operation) { gate.wait() } }
+            try await until { work.begun > begun }
             let refused = Running()
             let flood = (0..<500).map { number in
                 Task {
@@ -127,6 +133,7 @@ import Testing
             }
             try await until { refused.now > 350 && work.waiting >= 120 }
             let before = work.begun
+            gate.signal()
             let request = SignInRequest(email: "ape@example.com", password: "banana", deviceID: UUID())
             _ = try await accounts.signIn(
                 request, from: .client(fromTheSameAddress ? "flood" : "honest"), at: 6)
@@ -134,6 +141,7 @@ import Testing
             #expect(work.begun - before <= 64)
             for task in flood { task.cancel() }
             for task in flood { await task.value }
+            try await busy.value
             #expect(work.waiting == 0)
         }
     }
