@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Synchronization
+import TestSupport
 
 /// The merchant's backend: keeps what it is sent, by its ids.
 package final class WebhookLog: Sendable {
@@ -23,7 +24,6 @@ package final class WebhookLog: Sendable {
     private struct State {
         var entries: [String: Entry] = [:]
         var changed: [String] = []
-        var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -58,34 +58,9 @@ package final class WebhookLog: Sendable {
         }
     }
 
-    /// Returns when `isEnough` of the number of ids, or after `limit`.
+    /// Returns when `isEnough` of the number of ids, after `limit`, or when the task is cancelled.
     package func wait(within limit: Duration, until isEnough: @escaping @Sendable (Int) -> Bool) async {
-        let isLate = Mutex(false)
-        let alarm = Task {
-            try await Task.sleep(for: limit)
-            isLate.withLock { $0 = true }
-            wake()
-        }
-        defer { alarm.cancel() }
-        while !isLate.withLock({ $0 }) {
-            await withCheckedContinuation { continuation in
-                let isThere = state.withLock { state in
-                    if isEnough(state.entries.count) { return true }
-                    state.waiting.append(continuation)
-                    return false
-                }
-                if isThere { continuation.resume() }
-            }
-            if state.withLock({ isEnough($0.entries.count) }) { return }
-        }
-    }
-
-    private func wake() {
-        let waiting = state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
+        try? await until(within: limit) { state.withLock { isEnough($0.entries.count) } }
     }
 
     package var router: Router<BasicRequestContext> {
@@ -99,7 +74,6 @@ package final class WebhookLog: Sendable {
                 if let known = state.entries[id], known.body != body { state.changed.append(id) }
                 state.entries[id, default: Entry(body: body, count: 0)].count += 1
             }
-            self.wake()
             return Response(status: .noContent)
         }
         return router
