@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import http.client
 import http.server
 import json
 import os
@@ -198,6 +199,14 @@ class Customer:
         """How a visit went: open, bought or closed. The answer comes when it is no longer open, or after `wait`
         seconds."""
         return request("GET", f"{self._device}/visits/{visit['id']}?wait={wait}", token=self._token)["state"]
+
+    def ask_state(self, visit, wait):
+        """Sends the request of `state`, and returns the connection on which the answer comes."""
+        device = urllib.parse.urlsplit(self._device)
+        connection = http.client.HTTPConnection(device.netloc, timeout=60)
+        connection.request("GET", f"{device.path}/visits/{visit['id']}?wait={wait}",
+                           headers={"Authorization": f"Bearer {self._token}"})
+        return connection
 
     def buy(self, item):
         """Buys an item without a page."""
