@@ -92,11 +92,12 @@ struct MembershipScene {
 }
 
 extension Membership.Timing {
-    /// Beats that are so rare that a notification arrives before the second one on a busy machine, too: then nothing is
-    /// read again, and every announcement can be counted. Nobody is fresh.
+    /// Beats that are so rare that a notification arrives before the second one on a busy machine, too, and patience
+    /// with a late answer: then nothing is read again, and every announcement can be counted. Nobody is fresh.
     static var rareBeats: Self {
         var timing = Self()
         (timing.beat, timing.held, timing.current) = (.seconds(4), .seconds(60), .seconds(60))
+        timing.patience = .seconds(60)
         return timing
     }
 }

@@ -209,9 +209,10 @@ struct AuthenticationTests {
             }
             for _ in 0..<6 { #expect(try await ask(made) == 200) }
             // Guesses are the address', whatever they look like.
-            #expect(try await ask(String(made.dropLast(2)) + "AA") == 401)
+            let similar = String(made.dropLast(2)) + (made.hasSuffix("AA") ? "BA" : "AA")
+            #expect(try await ask(similar) == 401)
             #expect(try await ask("guess") == 401)
-            #expect(try await ask(String(made.dropLast(2)) + "AA") == 429)
+            #expect(try await ask(similar) == 429)
             // The key is not held back by them, also when it has to be looked up anew.
             clock.advance(by: APIKeys.rememberedFor + 1)
             for _ in 0..<3 { #expect(try await ask(made) == 200) }
