@@ -26,7 +26,6 @@ public enum MerchantSchema {
         Migration(15, "calls of the store's API", StoreCallsSchema.statements),
         Migration(16, "questions about subscriptions", SubscriptionFactsSchema.questions),
         Migration(17, "due rows of each environment", DueRowsSchema.statements),
-        Migration(18, "smaller index of users' redemptions", smallerRedemptionList),
     ]
 
     private static let products = [
@@ -196,13 +195,6 @@ public enum MerchantSchema {
     private static let redemptionLists = [
         "CREATE INDEX redemptions_of_user ON redemptions (user_id, redeemed_at, redemption_key)",
         "CREATE INDEX redemptions_by_time ON redemptions (redeemed_at, redemption_key) WHERE user_id <> ''",
-    ]
-
-    /// Each redemption writes an entry of this index on a page of its own. The list sorts the few purchases that were
-    /// redeemed at the same time, so that the entry need not repeat the key.
-    private static let smallerRedemptionList = [
-        "DROP INDEX redemptions_of_user",
-        "CREATE INDEX redemptions_of_user ON redemptions (user_id, redeemed_at)",
     ]
 
     private static let operation = [
