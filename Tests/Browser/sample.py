@@ -115,11 +115,14 @@ def clear(store):
     ask("DELETE", store.control + "/control/v1/sandbox/faults")
 
 
-def arrive(page, title):
-    """Waits for a page of the store. On a busy machine the app may lead to its own page first, which has a link to the
+def arrive(page, title, alert=None):
+    """Waits for a page of the store, or for this alert on it. On a busy machine the app may lead to its own page first, which has a link to the
     store's, without scripts after a reload. Until the app has heard the answer to its last question, the link leads to
     that one, and its page back."""
     there = page.get_by_role("heading", name=title, exact=True, **HEADING)
+    if alert:
+        # The page with the question, on which the alert is missing, has the same heading.
+        there = page.get_by_role("alert").filter(has_text=alert)
     link = page.get_by_role("link", name=re.compile("^(Answer|Continue|Back to the app)$"))
     end = time.monotonic() + conftest.PATIENCE / 1000
     while time.monotonic() < end:

@@ -45,8 +45,7 @@ def test_credits_are_bought_and_spent(browser, store, tmp_path, scripts):
         page.get_by_role("button", name="Buy 5 credits $0.99").click()
         expect(page.get_by_role("banner")).to_contain_text("Sandbox")
         sign_in(page, email, "not the password")
-        arrive(page, "Sign in to the store")
-        expect(page.get_by_role("alert")).to_have_text("The password is not right. Try again.")
+        arrive(page, "Sign in to the store", "The password is not right. Try again.")
         sign_in(page, email, password)
         arrive(page, "5 Monkey Credits")
         for text in ("3", "$0.99", "$2.97", email):

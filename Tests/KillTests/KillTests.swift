@@ -89,7 +89,8 @@ struct KillTests {
         let totals = try await TroubleKillRun.run(backend, Programs.built(), kills: 1, seed: seed)
         print("Kill test of troubled subscriptions, \(backend): \(totals), seed \(seed)")
         #expect(totals.wrong == [], "seed \(seed)")
-        #expect(totals.kills >= 2 + TroubleKillRun.troubledDays.count && totals.subscriptions == 70, "seed \(seed)")
+        let days = TroubleKillRun.troubledDays.count
+        #expect((2 + days...4 + days).contains(totals.kills) && totals.subscriptions == 70, "seed \(seed)")
         #expect(totals.cut[1] > 0 && totals.cut[2] > 0, "seed \(seed)")
     }
 

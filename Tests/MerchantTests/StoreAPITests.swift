@@ -276,6 +276,13 @@ import Testing
                 shop.clock.milliseconds += pause - 1
                 #expect(try await shop.merchant.sweep().asked == 0)
             }
+            // One that is not due, about which an operator asks, waits as long.
+            let hour = 60 * minute
+            shop.clock.milliseconds = due - hour
+            #expect(try await shop.merchant.sweepAll() == 1)
+            #expect(try await shop.merchant.sweep().failed == 1)
+            shop.clock.milliseconds += hour - 1
+            #expect(try await shop.merchant.sweep().asked == 0)
             try await setKind(ProductKind.autoRenewableSubscription.rawValue)
             shop.clock.milliseconds += 1
             let round = try await shop.merchant.sweep()

@@ -85,14 +85,17 @@ struct NoticePagesTests {
         private let store: FakeStore
         private let state = Mutex((isAsked: false, isDue: false))
 
-        init(_ store: FakeStore) { self.store = store }
+        private let held: String
+
+        /// - Parameter held: the template of the requests that wait for ``answer()``.
+        init(_ store: FakeStore, holding held: String) { (self.store, self.held) = (store, held) }
 
         var isAsked: Bool { state.withLock { $0.isAsked } }
 
         func answer() { state.withLock { $0.isDue = true } }
 
         func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
-            if case .notices = request.route {
+            if FakeStore.name(request.route) == held {
                 state.withLock { $0.isAsked = true }
                 try await until { state.withLock { $0.isDue } }
             }
@@ -103,7 +106,7 @@ struct NoticePagesTests {
     /// Otherwise it would write a receipt and an account beside the next launch.
     @Test func `notices that arrive after the stop are left to the next launch`() async throws {
         let device = try await TestDevice.signedIn(notices: [])
-        let store = LateStore(device.store)
+        let store = LateStore(device.store, holding: "notices")
         let engine = device.launch(transport: store)
         let check = Task { await engine.payments.parts.afterListing() }
         try await until { store.isAsked }
@@ -115,6 +118,24 @@ struct NoticePagesTests {
         store.answer()
         await check.value
         #expect(device.store.change { $0.receiptRequests.count } == receipts)
+    }
+
+    /// The next launch may have written a newer one.
+    @Test func `a receipt that arrives after the stop is not written`() async throws {
+        let device = try await TestDevice.signedIn(notices: [])
+        device.store.change {
+            $0.lost = ["a"]
+            $0.makeReceipt = { _ in Data("late".utf8) }
+        }
+        let store = LateStore(device.store, holding: "appReceipt")
+        let engine = device.launch(transport: store)
+        let file = try #require(engine.receiptURL)
+        let check = Task { await engine.payments.parts.afterListing() }
+        try await until { store.isAsked }
+        await engine.stop()
+        store.answer()
+        await check.value
+        #expect((try? Data(contentsOf: file)) != Data("late".utf8))
     }
 
     @Test func `a refund is recorded as delivered only when an observer got it`() async throws {

@@ -173,8 +173,8 @@ struct RunningServer {
             let reply = Reply(
                 status: Int(response.status.code), headers: response.headers, body: [UInt8](bytes.readableBytesView))
             let isOneOfSeveral = application.operation.node != nil
-            guard isPatient, isOneOfSeveral, reply.status == 503, reply.code == "unavailable", .now < end
-            else { return reply }
+            let isRefused = reply.status == 503 && reply.json["message"] as? String == CurrentMiddleware.message
+            guard isPatient, isOneOfSeveral, isRefused, .now < end else { return reply }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

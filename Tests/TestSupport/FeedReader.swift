@@ -150,9 +150,10 @@ public struct FeedReader: Sendable {
             )
         }
         let updates = columns.filter { !key.contains($0) }.map { "\($0) = excluded.\($0)" }
-        // Many rows in one statement: PostgreSQL is asked once for each.
-        for start in stride(from: 0, to: rows.count, by: 50) {
-            let part = rows[start..<min(start + 50, rows.count)]
+        // Many rows in one statement: PostgreSQL is asked once for each. A statement has at most 999 arguments.
+        let most = min(50, 999 / columns.count)
+        for start in stride(from: 0, to: rows.count, by: most) {
+            let part = rows[start..<min(start + most, rows.count)]
             let values = part.indices.map { row in
                 let first = (row - start) * types.count + 1
                 return types.enumerated().map { "CAST($\(first + $0) AS \(Self.type($1)))" }.joined(separator: ", ")

@@ -14,9 +14,11 @@ extension Merchant {
     static let sweepPauseWithoutKey: Int64 = 86_400_000
 
     /// The pause after a temporary failure of the merchant, in milliseconds: as long as the subscription has been due,
-    /// so that pauses double, from ``sweepPause`` to ``sweepInterval``.
+    /// so that pauses double, from ``sweepPause`` to ``sweepInterval``. It is ``sweepInterval`` for one that is not due,
+    /// which an operator asked about.
     static func sweepPause(dueSince due: Int64?, at now: Int64) -> Int64 {
-        min(max(now - (due ?? now), sweepPause), sweepInterval)
+        guard let due, due <= now else { return sweepInterval }
+        return min(max(now - due, sweepPause), sweepInterval)
     }
 
     /// Asks the store about subscriptions that are due (``Subscription/askAfter``), one after the other, and applies

@@ -15,6 +15,8 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         var wanted: Set<String> = []
         /// The products whose content is being downloaded or copied.
         var open: Set<String> = []
+        /// The products whose content this update has installed.
+        var installed: Set<String> = []
         var items: [ContentShelf.Item] = []
         var failure: ContentShelfError?
         var isRestored = false
@@ -109,20 +111,26 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
             let product = transaction.payment.productIdentifier
             let downloads = transaction.downloads
             guard !downloads.isEmpty else { continue }
-            // A restore can bring a product again after its content was installed: with a later page, or because its
-            // transaction was finished before the store answered.
-            guard !state.withLock({ state in state.items.contains { $0.productIdentifier == product } }) else {
-                queue.finishTransaction(transaction)
-                continue
-            }
-            let isNew = state.withLock { state in
-                guard state.wanted.contains(product), state.open.insert(product).inserted else { return false }
+            let (isInstalled, isNew) = state.withLock { state in
+                guard !state.installed.contains(product) else { return (true, false) }
+                guard state.wanted.contains(product), state.open.insert(product).inserted else { return (false, false) }
                 state.downloads += downloads
-                return true
+                return (false, true)
             }
+            if isInstalled { queue.finishTransaction(transaction) }
             guard isNew else { continue }
             queue.start(downloads)
             for download in downloads where download.state == .finished { finished(download, queue) }
+        }
+    }
+
+    /// Finishes the transactions of a product whose content is installed. A restore can bring a product more than once:
+    /// with a later page, or because its transaction was finished before the store answered.
+    private func finishTransactions(of product: String, _ queue: SKPaymentQueue) {
+        state.withLock { _ = $0.installed.insert(product) }
+        for transaction in queue.transactions
+        where transaction.payment.productIdentifier == product && !transaction.downloads.isEmpty {
+            queue.finishTransaction(transaction)
         }
     }
 
@@ -148,7 +156,7 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         let product = download.contentIdentifier
         guard state.withLock({ $0.open.contains(product) && $0.taken.insert(product).inserted }) else { return }
         let result = Result { try shelf.install(download) }
-        if case .success = result { queue.finishTransaction(download.transaction) }
+        if case .success = result { finishTransactions(of: product, queue) }
         settle { state in
             state.open.remove(product)
             state.taken.remove(product)

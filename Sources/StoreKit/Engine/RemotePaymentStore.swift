@@ -94,15 +94,19 @@ struct RemotePaymentStore: PaymentStore {
     }
 
     /// Fetches and writes a new app receipt of an account that is signed in.
+    /// - Parameter isStopped: whether a receipt that has arrived is not to be written any more: the app's next launch
+    ///   may have written a newer one.
     /// - Returns: false when no repetition can succeed, because the store refuses the request or this device refuses
-    ///   the receipt. ``alarm`` has received the reason.
+    ///   the receipt, of which ``alarm`` has received the reason, or because it is stopped.
     /// - Throws: ``StoreFailure`` `unreachable` or `notSignedIn`.
-    func renewReceipt(of account: AccountID) async throws(StoreFailure) -> Bool {
+    func renewReceipt(
+        of account: AccountID, unless isStopped: @escaping @Sendable () -> Bool
+    ) async throws(StoreFailure) -> Bool {
         let request = AppReceiptRequest(
             bundleID: session.bundleID, bundleVersion: bundleVersion, vendorIdentifier: vendorIdentifier)
         do {
             return try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
-                try await replaceReceipt(request, token: token)
+                try await replaceReceipt(request, token: token, unless: isStopped)
             }
         } catch {
             guard case .refused(let refusal) = error else { throw error }
@@ -112,12 +116,16 @@ struct RemotePaymentStore: PaymentStore {
     }
 
     /// Fetches and writes the app receipt, one at a time, so that an older receipt never replaces a newer one.
-    /// - Returns: false when this device refuses the receipt. ``alarm`` has received the reason.
-    private func replaceReceipt(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) -> Bool {
+    /// - Returns: false when this device refuses the receipt, of which ``alarm`` has received the reason, or when it is
+    ///   stopped.
+    private func replaceReceipt(
+        _ request: AppReceiptRequest, token: String, unless isStopped: @Sendable () -> Bool = { false }
+    ) async throws(StoreFailure) -> Bool {
         await receiptAccess.enter()
         let result: Result<Bool, StoreFailure>
         do throws(StoreFailure) {
-            result = .success(try await write(session.client.appReceipt(request, token: token)))
+            let receipt = try await session.client.appReceipt(request, token: token)
+            result = .success(isStopped() ? false : try await write(receipt))
         } catch {
             result = .failure(error)
         }

@@ -153,7 +153,7 @@ final class StoreNotices: Sendable {
             }
         }
         guard !notices.revokedProductIDs.isEmpty else { return keep() }
-        guard try await store.renewReceipt(of: account) else {
+        guard try await store.renewReceipt(of: account, unless: { self.isStopped }) else {
             return diagnostics("without a new receipt, the app is not told of refunds; the next check tries again")
         }
         guard let payments else { return }
@@ -212,7 +212,10 @@ final class StoreNotices: Sendable {
             defer { state.putOff.removeAll { new.contains($0) } }
             return state.putOff.filter { new.contains($0) }
         }
-        for increase in due { await ask(about: increase, of: account) }
+        for increase in due {
+            guard !isStopped else { return }
+            await ask(about: increase, of: account)
+        }
     }
 
     /// Asks about the price increases that the app postponed.

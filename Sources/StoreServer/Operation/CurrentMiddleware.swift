@@ -7,6 +7,9 @@ import Hummingbird
 struct CurrentMiddleware: RouterMiddleware {
     typealias Context = StoreRequestContext
 
+    /// What the answer says.
+    static let message = "This process of the store is not ready, for a reason that GET /ready names. Try again."
+
     /// Whether the process has heard everything up to a few seconds ago, and its clock is right.
     let isCurrent: @Sendable () -> Bool
 
@@ -14,9 +17,7 @@ struct CurrentMiddleware: RouterMiddleware {
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         guard isCurrent() else {
-            throw HTTPProblem(
-                .serviceUnavailable, code: "unavailable",
-                message: "This process of the store is not ready, for a reason that GET /ready names. Try again.")
+            throw HTTPProblem(.serviceUnavailable, code: "unavailable", message: Self.message)
         }
         return try await next(request, context)
     }
