@@ -117,7 +117,10 @@ struct ContentShelfTests {
             scene.host(1, version: "1.1")
             scene.device.store.change { state in
                 for purchase in state.purchases.values {
-                    if let transaction = purchase.response.transaction {
+                    if var transaction = purchase.response.transaction {
+                        state.restorable.append(("account-1", transaction))
+                        // Bought twice: the second arrives while the content of the first is downloaded.
+                        transaction.transactionID = TransactionID(rawValue: transaction.transactionID.rawValue + 100)
                         state.restorable.append(("account-1", transaction))
                     }
                 }

@@ -14,8 +14,8 @@ extension Merchant {
     static let sweepPauseWithoutKey: Int64 = 86_400_000
 
     /// The pause after a temporary failure of the merchant, in milliseconds: as long as the subscription has been due,
-    /// so that pauses double, from ``sweepPause`` to ``sweepInterval``. It is ``sweepInterval`` for one that is not due,
-    /// which an operator asked about.
+    /// so that pauses double, from ``sweepPause`` to ``sweepInterval``. A subscription that is not due, about which an
+    /// operator asked, waits for ``sweepInterval``.
     static func sweepPause(dueSince due: Int64?, at now: Int64) -> Int64 {
         guard let due, due <= now else { return sweepInterval }
         return min(max(now - due, sweepPause), sweepInterval)
