@@ -50,9 +50,9 @@ final class FeedScene: Sendable {
 
     /// Reads the tables of a folder of partners' paths, such as `/feeds/epf/v5/current/`.
     func tables(_ path: String) throws -> [FeedReader] {
-        try desk.shelf.all.filter { $0.key.hasPrefix(path) && $0.key.hasSuffix(".tbz") }.sorted { $0.key < $1.key }
-            .filter { !$0.key.dropFirst(path.count).contains("incremental/") }
-            .flatMap { try FeedReader.entries(ofArchive: [UInt8](Data(contentsOf: $0.value.url))) }
+        let archives = desk.shelf.all.filter { $0.key.hasPrefix(path) && $0.key.hasSuffix(".tbz") }
+            .sorted { $0.key < $1.key }.filter { !$0.key.dropFirst(path.count).contains("incremental/") }
+        return try FeedReader.entries(ofArchives: archives.map { [UInt8](try Data(contentsOf: $0.value.url)) })
             .map { try FeedReader(name: $0.name, relational: $0.bytes) }
     }
 

@@ -31,6 +31,13 @@ public struct FeedReader: Sendable {
 
     /// Unpacks an archive into its entries.
     public static func entries(ofArchive archive: [UInt8]) throws -> [(name: String, header: [UInt8], bytes: [UInt8])] {
+        try entries(ofArchives: [archive])
+    }
+
+    /// Unpacks archives into their entries, all by one bzip2: to start a program for each takes a busy machine long.
+    public static func entries(
+        ofArchives archives: [[UInt8]]
+    ) throws -> [(name: String, header: [UInt8], bytes: [UInt8])] {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["bzip2", "-dc"]
@@ -38,28 +45,34 @@ public struct FeedReader: Sendable {
         (process.standardInput, process.standardOutput) = (input, output)
         try process.run()
         let writer = Thread {
-            try? input.fileHandleForWriting.write(contentsOf: Data(archive))
+            for archive in archives { try? input.fileHandleForWriting.write(contentsOf: Data(archive)) }
             try? input.fileHandleForWriting.close()
         }
         writer.start()
         let tar = [UInt8](try output.fileHandleForReading.readToEnd() ?? Data())
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Violation(description: "bzip2 refuses the archive") }
-        var (found, offset) = ([(name: String, header: [UInt8], bytes: [UInt8])](), 0)
-        while offset + 512 <= tar.count, tar[offset] != 0 {
-            let header = Array(tar[offset..<(offset + 512)])
-            func text(_ range: Range<Int>) -> String {
-                String(decoding: header[range].prefix { $0 != 0 }, as: UTF8.self)
+        var (found, offset, ends) = ([(name: String, header: [UInt8], bytes: [UInt8])](), 0, 0)
+        while offset < tar.count {
+            while offset + 512 <= tar.count, tar[offset] != 0 {
+                let header = Array(tar[offset..<(offset + 512)])
+                func text(_ range: Range<Int>) -> String {
+                    String(decoding: header[range].prefix { $0 != 0 }, as: UTF8.self)
+                }
+                guard let length = Int(text(124..<135), radix: 8) else {
+                    throw Violation(description: "a length in a tar")
+                }
+                let start = offset + 512
+                guard start + length <= tar.count else { throw Violation(description: "a tar that is cut") }
+                found.append((text(0..<100), header, Array(tar[start..<(start + length)])))
+                offset = start + (length + 511) / 512 * 512
             }
-            guard let length = Int(text(124..<135), radix: 8) else { throw Violation(description: "a length in a tar") }
-            let start = offset + 512
-            guard start + length <= tar.count else { throw Violation(description: "a tar that is cut") }
-            found.append((text(0..<100), header, Array(tar[start..<(start + length)])))
-            offset = start + (length + 511) / 512 * 512
+            guard offset < tar.count else { throw Violation(description: "a tar without an end") }
+            let next = tar[offset...].firstIndex { $0 != 0 } ?? tar.count
+            guard next - offset >= 1024, next % 512 == 0 else { throw Violation(description: "the end of a tar") }
+            (offset, ends) = (next, ends + 1)
         }
-        guard tar.count - offset >= 1024, tar[offset...].allSatisfy({ $0 == 0 }) else {
-            throw Violation(description: "the end of a tar")
-        }
+        guard ends == archives.count else { throw Violation(description: "\(ends) tars in \(archives.count) archives") }
         return found
     }
 
