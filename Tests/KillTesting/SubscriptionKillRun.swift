@@ -142,15 +142,18 @@ public final class SubscriptionKillRun: Sendable {
         var grants: [String: Int] = [:]
         var wrong: [String] = []
         var over: Set<String> = []
-        // A choice of a plan for the next period is answered with the transaction of the current one.
+        // A choice of a plan for the next period is answered with the transaction of the current one. After a kill the
+        // answer may come when the chosen period has begun, beside that period's own delivery.
         var choices: Set<String> = []
+        let ends = Set(rows.compactMap(\.expiresDate))
+        let renewals = Set(rows.filter { $0.purchaseDate.map(ends.contains) ?? false }.map(\.transactionId))
         for event in try AppLog.read(device.log) {
             switch event {
             case .asked(let order): choices.insert(order.name)
             case .failed(let order, _): choices.remove(order)
             case .granted(let transaction, let order):
                 grants[transaction, default: 0] += 1
-                choices.remove(order.name)
+                if !renewals.contains(transaction) { choices.remove(order.name) }
             case .finished(let transaction), .removed(let transaction): over.insert(transaction)
             case .delivered(let transaction) where over.contains(transaction):
                 over.remove(transaction)
@@ -169,6 +172,10 @@ public final class SubscriptionKillRun: Sendable {
         let receipt = try await store.verifiedTransactions(Data(contentsOf: file))
         if receipt != Set(rows.map(\.transactionId)) {
             wrong.append("the receipt has \(receipt.count) periods, the ledger \(rows.count)")
+        }
+        if !wrong.isEmpty {
+            let log = (try? String(contentsOf: device.log, encoding: .utf8)) ?? ""
+            wrong.append("its app noted: " + log.split(separator: "\n").joined(separator: "; "))
         }
         let (found, email) = (wrong, device.email)
         state.withLock { state in
