@@ -80,11 +80,10 @@ struct NoticePagesTests {
         }
     }
 
-    /// Answers requests for notices once the test says so.
+    /// Answers the requests of one template once the test says so.
     private final class LateStore: StoreTransport {
         private let store: FakeStore
         private let state = Mutex((isAsked: false, isDue: false))
-
         private let held: String
 
         /// - Parameter held: the template of the requests that wait for ``answer()``.

@@ -217,7 +217,7 @@ private struct Received {
 }
 
 @Suite("Sending notifications", .timeLimit(.minutes(1))) struct NotificationSenderTests {
-    /// With this limit, an attempt at a server that does not answer goes on until the test ends.
+    /// An attempt that may take this long ends after every test.
     private static let never = Duration.seconds(600)
 
     private static func set(
