@@ -278,6 +278,8 @@ import Testing
             let browser = console.browser()
             let id = try await console.buy(browser)
             let transaction = try #require(TransactionID(id))
+            // Events of one millisecond have no order.
+            try await console.store.sandbox.changeClock { try $0.advance(by: 1_000) }
             let rule = DeclineRule(
                 ruleID: "all", accountID: nil, productID: nil, minimumAmount: nil, remaining: 1)
             try await console.store.sandbox.payments.setRule(rule)
@@ -288,6 +290,7 @@ import Testing
                     ("quantity", "1"),
                 ])
             #expect(declined.status == 422)
+            try await console.store.sandbox.changeClock { try $0.advance(by: 1_000) }
             _ = try await console.store.sandbox.refund(transaction, reason: .other)
             let managed = console.store.managed
             _ = try await managed.register("com.example.drafts", name: nil, sellsInAppPurchases: true, by: "anna")
