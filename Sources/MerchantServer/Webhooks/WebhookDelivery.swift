@@ -17,8 +17,8 @@ public actor WebhookDelivery: Service {
     static let places = 24
     /// The number of retried events that are sent concurrently.
     static let retryPlaces = 8
-    /// The time limit of one attempt.
-    static let timeout = Duration.seconds(15)
+    /// The default time limit of one attempt.
+    public static let timeout = Duration.seconds(15)
     /// The default lease: how long no other process takes an event that this one has taken. It is longer than an
     /// attempt.
     public static let lease = Duration.seconds(20)
@@ -30,6 +30,7 @@ public actor WebhookDelivery: Service {
     private let policy: WebhookPolicy
     /// The lease, in milliseconds.
     private let lease: Int64
+    private let timeout: Duration
     private let pacing: Pacing
     private let logger: Logger
     private let counters: [String: Counter]
@@ -44,15 +45,18 @@ public actor WebhookDelivery: Service {
     /// Creates a delivery service.
     /// - Parameters:
     ///   - lease: the time after which another process sends the events that a killed process had taken.
+    ///   - timeout: the time limit of one attempt.
     ///   - metrics: counts deliveries by outcome, `merchant_webhooks_total`; nil for none.
     public init(
         to receiver: WebhookReceiver, from outbox: any WebhookOutbox, policy: WebhookPolicy = WebhookPolicy(),
-        lease: Duration = lease, pacing: Pacing, metrics: (any MetricsFactory)?, logger: Logger
+        lease: Duration = lease, timeout: Duration = WebhookDelivery.timeout, pacing: Pacing,
+        metrics: (any MetricsFactory)?, logger: Logger
     ) {
         self.receiver = receiver
         self.outbox = outbox
         self.policy = policy
         self.lease = Int64(lease / .milliseconds(1))
+        self.timeout = timeout
         self.pacing = pacing
         self.logger = logger
         var counters: [String: Counter] = [:]
@@ -201,7 +205,7 @@ public actor WebhookDelivery: Service {
             let answer = try await OutgoingHTTP.post(
                 event.body, to: receiver.url,
                 headers: headers + [("Content-Type", "application/json"), ("User-Agent", "cornerstore-merchant")],
-                answerLimit: nil, timeout: Self.timeout)
+                answerLimit: nil, timeout: timeout)
             return (.answered(answer.status, retryAfter: answer.retryAfter), answer.body)
         } catch {
             return (.failed((error as? HTTPClientError)?.shortDescription ?? "no connection"), [])

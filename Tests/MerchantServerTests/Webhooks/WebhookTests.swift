@@ -12,6 +12,9 @@ import Testing
 
 @Suite("Webhooks", .timeLimit(.minutes(1)))
 struct WebhookTests {
+    /// A time limit of an attempt that no test reaches.
+    private static let never = Duration.seconds(3_600)
+
     private let clock = ManualPacing()
     private var milliseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1000) }
 
@@ -247,7 +250,7 @@ struct WebhookTests {
             let pacing = clock.pacingWithoutEnd()
             let delivery = WebhookDelivery(
                 to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: outbox,
-                pacing: pacing, metrics: nil, logger: .silent)
+                timeout: Self.never, pacing: pacing, metrics: nil, logger: .silent)
             for number in 0..<3 { outbox.add("hangs-\(number)", "hang", at: milliseconds) }
             // More than there are places.
             for number in 0..<100 { outbox.add("early-\(number)", at: milliseconds) }
@@ -287,7 +290,7 @@ struct WebhookTests {
             let pacing = clock.pacingWithoutEnd()
             let delivery = WebhookDelivery(
                 to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: slow,
-                pacing: pacing, metrics: nil, logger: .silent)
+                timeout: Self.never, pacing: pacing, metrics: nil, logger: .silent)
             outbox.add("first", "first", at: milliseconds)
             let running = Task { await delivery.run() }
             _ = await reads.next()
