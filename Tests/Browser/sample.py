@@ -115,6 +115,12 @@ def clear(store):
     ask("DELETE", store.control + "/control/v1/sandbox/faults")
 
 
+def patience(since):
+    """How long to wait, in milliseconds, for what an app has tried in vain since a time. The pauses between its tries
+    double."""
+    return conftest.PATIENCE + 2_000 * (time.monotonic() - since)
+
+
 def arrive(page, title, alert=None):
     """Waits for a page of the store, or for this alert on it. On a busy machine the app may lead to its own page first, which has a link to the
     store's, without scripts after a reload. Until the app has heard the answer to its last question, the link leads to

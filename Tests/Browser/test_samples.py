@@ -2,14 +2,15 @@
 
 import contextlib
 import re
+import time
 
 import conftest
 import pytest
 from playwright.sync_api import expect
 from sample import (
     BOOKS, CHAPTERS, FILTERS, HEADING, HOSTED, MAGAZINE, MONKEYS, PROMOTION, SELLERS, SHELL, Kind, arrive,
-    assert_bought_once, bar, buy, clear, granted, headline, item, ledger, lines, order, pay, person, publish, said,
-    selling, settle, sign_in, using, wait_for_hit,
+    assert_bought_once, bar, buy, clear, granted, headline, item, ledger, lines, order, patience, pay, person, publish,
+    said, selling, settle, sign_in, using, wait_for_hit,
 )
 from store import request as ask
 
@@ -270,6 +271,7 @@ def test_a_device_may_forbid_purchases(browser, store, tmp_path, kind):
 
 
 def test_prices_arrive_when_the_network_is_back(browser, store, tmp_path):
+    began = time.monotonic()
     order(store, "products", status=503)
     with contextlib.ExitStack() as stack:
         stack.callback(clear, store)
@@ -282,7 +284,7 @@ def test_prices_arrive_when_the_network_is_back(browser, store, tmp_path):
             expect(kind.buy(tab)).to_have_count(0)
         clear(store)
         for kind, tab in zip(SELLERS, tabs):
-            expect(kind.buy(tab)).to_be_visible()
+            expect(kind.buy(tab)).to_be_visible(timeout=patience(began))
             expect(item(tab, kind.label)).to_contain_text(kind.price)
             expect(tab.locator("#app").get_by_text("Network down?")).to_have_count(0)
 
@@ -311,10 +313,22 @@ def test_a_store_that_stops_and_comes_back(browser, store, tmp_path):
         arrive(tab, "The Keeper")
         tab.get_by_role("button", name="Done").click()
         expect(said(tab)).to_contain_text("Back in Cross Promotion.")
-    assert_bought_once(store, email, MONKEYS)
+        assert_bought_once(store, email, MONKEYS)
 
 
 # Crashes.
+
+def missed_pages(page):
+    """The addresses of pages for which the browser finds no app any more, from now on."""
+    found = []
+
+    def note(request):
+        if request.is_navigation_request() and any(word in (request.failure or "") for word in conftest.ENDED):
+            found.append(request.url)
+
+    page.on("requestfailed", note)
+    return found
+
 
 @pytest.mark.parametrize("kind", **BY_NAME)
 def test_a_crash_before_the_grant_loses_nothing(browser, store, tmp_path, kind):
@@ -323,12 +337,26 @@ def test_a_crash_before_the_grant_loses_nothing(browser, store, tmp_path, kind):
         page.get_by_role("button", name="Crash at the next grant").click()
         expect(page.get_by_role("button", name="Do not crash")).to_be_visible()
         page.watch.expected = conftest.ENDED
-        buy(page, kind, email, password)
-        expect(page.get_by_text("The app crashed here. Start it again.")).to_be_visible()
+        missed, told = missed_pages(page), page.get_by_text("The app crashed here. Start it again.")
+        kind.buy(page).click()
+        sign_in(page, email, password)
+        arrive(page, kind.title)
+        paid = time.monotonic()
+        page.get_by_role("button", name="Buy").click()
         assert sample.wait() == 9
+        took = time.monotonic() - paid
+        left = told.or_(page.locator("#live-text").filter(has_text="Not connected"))
+        while not (missed or left.first.is_visible()) and time.monotonic() < paid + conftest.PATIENCE / 1000:
+            # The browser's news arrive meanwhile.
+            page.wait_for_timeout(50)
+        # The app waits two seconds for the browser, and the browser's answer five for the app. On a busy machine, one
+        # of them is late.
+        assert told.is_visible() or missed or took > 5
         assert [row["productId"] for row in ledger(store, email)] == [kind.product]
         sample.start()
-        # The page comes back by itself.
+        if missed:
+            page.goto("/")
+        # Else the page comes back by itself.
         expect(granted(page, kind)).to_be_visible()
         expect(page.locator("#queue")).to_contain_text("The queue is empty")
         # It is planned once.
@@ -367,9 +395,10 @@ def test_a_kill_while_the_store_is_asked_buys_once(browser, store, tmp_path, kin
             page.get_by_role("button", name="Buy").click(no_wait_after=True)
             wait_for_hit(store, "purchases")
             sample.kill()
+            # While it still fails: the app may have sent its request once more.
+            assert ledger(store, email) == []
         finally:
             clear(store)
-        assert ledger(store, email) == []
         sample.start()
         # Nobody is asked again. The first page is still about to fail.
         page = page.context.new_page()
@@ -500,6 +529,7 @@ def test_a_second_device_takes_no_purchase_of_the_first(browser, store, tmp_path
         expect(lines(other)).to_contain_text("Restoring is complete")
         other.get_by_role("button", name="Crash at the next grant").click()
         page.goto(phone.address)
+        began = time.monotonic()
         order(store, "finish", status=503)
         try:
             buy(page, MONKEYS, email, password)
@@ -514,7 +544,7 @@ def test_a_second_device_takes_no_purchase_of_the_first(browser, store, tmp_path
             expect(lines(other)).to_contain_text("The storefront changed")
         finally:
             clear(store)
-        expect(page.locator("#queue")).to_contain_text("The queue is empty")
+        expect(page.locator("#queue")).to_contain_text("The queue is empty", timeout=patience(began))
         other.reload()
         expect(headline(other)).to_have_text("Monkey credits: 0")
         expect(other.locator("#queue")).to_contain_text("The queue is empty")
@@ -614,9 +644,12 @@ def test_a_chapter_is_bought_while_another_is_paused(browser, store, tmp_path):
         try:
             begin_download(store, page, CHAPTERS, email, password)
             page.locator("#app").get_by_role("button", name="Pause").click()
+            pressed = time.monotonic()
             page.get_by_role("button", name="Buy Chapter 2").click()
-            # No reload: the button leads to the question.
-            expect(page.get_by_role("heading", name="The Fog", **HEADING)).to_be_visible()
+            if time.monotonic() - pressed < 5:
+                # No reload: the button leads to the question. The answer waits five seconds for it.
+                expect(page.get_by_role("heading", name="The Fog", **HEADING)).to_be_visible()
+            arrive(page, "The Fog")
             page.get_by_role("button", name="Cancel").click()
             expect(page.get_by_role("button", name="Buy Chapter 2")).to_be_visible()
         finally:
@@ -650,6 +683,7 @@ def test_a_download_goes_on_after_a_kill(browser, store, tmp_path):
     with using(browser, store, CHAPTERS, tmp_path) as (sample, page):
         try:
             begin_download(store, page, CHAPTERS, email, password)
+            began = time.monotonic()
             page.watch.expected = conftest.ENDED
             sample.kill()
             expect(page.locator("#live-text")).to_have_text("Not connected")
@@ -659,5 +693,5 @@ def test_a_download_goes_on_after_a_kill(browser, store, tmp_path):
             expect(bar(page)).to_have_attribute("value", re.compile("^[1-9]"))
         finally:
             clear(store)
-        expect(granted(page, CHAPTERS)).to_be_visible()
+        expect(granted(page, CHAPTERS)).to_be_visible(timeout=patience(began))
         assert_bought_once(store, email, CHAPTERS)

@@ -110,6 +110,7 @@ def test_a_keyboard_alone_buys(browser, store, tmp_path):
         page.goto("/")
         hands.fill(page.get_by_label("How many").first, "2")
         hands.press(MONKEYS.buy(page))
+        arrive(page, "Sign in to the store")
         hands.fill(page.get_by_label("E-mail address"), email)
         hands.fill(page.get_by_label("Password"), password)
         hands.press(page.get_by_role("button", name="Sign in"))
