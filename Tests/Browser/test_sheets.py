@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import threading
+import time
 import urllib.parse
 
 import conftest
@@ -164,6 +165,16 @@ def page(request, browser, store):
         yield page
 
 
+def arrive(page, there):
+    """Waits for the app's next question. A page that has waited for it for some seconds has a link to it instead."""
+    link, end = page.get_by_role("link", name="go on here"), time.monotonic() + conftest.PATIENCE / 1000
+    there.or_(link).first.wait_for()
+    while not there.is_visible() and time.monotonic() < end:
+        link.click()
+        there.or_(link).first.wait_for()
+    expect(there).to_be_visible()
+
+
 def sign_in(page, email, password):
     """Fills the form in and sends it."""
     page.get_by_label("E-mail address").fill(email)
@@ -178,13 +189,14 @@ def test_a_purchase_of_an_app_from_sign_in_to_thanks(page, store, tmp_path):
     expect(page.get_by_role("banner")).to_contain_text("Sandbox")
     sign_in(page, email, "not the password")
     # The app asks again, and the page leads there.
+    arrive(page, page.get_by_role("alert"))
     expect(page.get_by_role("alert")).to_have_text("The password is not right. Try again.")
     expect(page.get_by_label("E-mail address")).to_have_value(email)
     expect(page.get_by_label("Password")).to_have_value("")
     expect(page.get_by_label("Password")).to_have_attribute("aria-invalid", "true")
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("5 Monkey Credits")
+    arrive(page, page.get_by_role("heading", name="5 Monkey Credits", exact=True, level=1))
     expect(page.get_by_role("main")).to_contain_text("$0.99")
     expect(page.get_by_role("main")).to_contain_text(email)
     page.get_by_role("button", name="Buy").click()
@@ -205,7 +217,7 @@ def test_a_sheet_is_answered_by_keyboard_alone(page, store, tmp_path):
     page.keyboard.press("Tab")
     page.keyboard.type(password)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("5 Monkey Credits")
+    arrive(page, page.get_by_role("heading", name="5 Monkey Credits", exact=True, level=1))
     # Before its style sheet has arrived, a page is not shown, and nothing of it takes the focus.
     page.wait_for_load_state()
     for key in ("Tab", "Tab", "Tab"):
@@ -229,6 +241,7 @@ def test_a_purchase_that_waits(page, store, tmp_path, setting, who):
     app = App(store, tmp_path, "--buy", "credits5")
     page.goto(app.question())
     sign_in(page, email, password)
+    arrive(page, page.get_by_role("button", name="Buy"))
     page.get_by_role("button", name="Buy").click()
     expect(page.get_by_role("button", name="Buy")).to_have_count(0)
     _, output = app.end()
@@ -241,8 +254,9 @@ def test_a_declined_card_is_told_on_the_next_page(page, store, tmp_path):
     app = App(store, tmp_path, "--buy", "credits5")
     page.goto(app.question())
     sign_in(page, email, password)
+    arrive(page, page.get_by_role("button", name="Buy"))
     page.get_by_role("button", name="Buy").click()
-    expect(page.get_by_role("button", name="OK")).to_be_visible()
+    arrive(page, page.get_by_role("button", name="OK"))
     expect(page.get_by_role("main")).to_contain_text("declined")
     page.get_by_role("button", name="OK").click()
     expect(page.get_by_role("main")).to_contain_text("Return to the app.")
