@@ -7,8 +7,10 @@ import hmac
 import random
 import re
 import shutil
+import time
 import uuid
 
+import conftest
 import pytest
 import store as stores
 from hands import Keyboard, Pointer, WithoutScripts
@@ -340,9 +342,8 @@ def test_faults_are_ordered_met_and_cleared_by_keyboard(browser, fresh):
 
 def until(page, locator, text):
     """Loads the page until a part has a text. For what no topic of the stream tells."""
-    for _ in range(100):
-        if text in locator.inner_text():
-            return
+    end = time.monotonic() + conftest.PATIENCE / 1000
+    while text not in locator.inner_text() and time.monotonic() < end:
         page.reload()
     expect(locator).to_contain_text(text)
 
