@@ -125,9 +125,10 @@ class Store:
 
     @property
     def memory(self):
-        """The bytes of memory that the program has now."""
+        """The bytes that the program has in memory of its own, also those that the machine has swapped out. Parts of
+        its file come and go with what else the machine does."""
         lines = pathlib.Path(f"/proc/{self._server.pid}/status").read_text(encoding="utf-8").splitlines()
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS:"))
+        return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(("RssAnon:", "VmSwap:")))
 
     def halt(self):
         """Stops the program gracefully, as SIGTERM does, to start it again. Returns the seconds that it took."""
@@ -289,7 +290,11 @@ class Receiver:
             def log_message(self, *_):
                 pass
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            # A store makes eight connections at once, and more than the usual five may wait.
+            request_queue_size = 64
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self.port = self._server.server_port
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
