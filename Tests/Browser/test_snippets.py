@@ -29,12 +29,14 @@ LANGUAGES = {
     "Swift": (["swiftc", "-o", "verify"], "main.swift"), "Go": (["go", "run"], "verify.go"),
     "PHP": (["php"], "verify.php"), "Ruby": (["ruby"], "verify.rb"), "Java": (["java"], "Verify.java"),
 }
-
-
-def limit(command):
-    """How many seconds a command may take. Two build a program first: `swiftc` with Foundation, and `go run` at first with
-    Go's library, which may take more than a minute beside other tests."""
-    return 300 if command[0] in ("swiftc", "go") else 60
+# What two languages build with their first program, and keep: C's modules below Foundation, and Go's library. Beside
+# other tests, all of it and the program may take more than a minute.
+PARTS = {
+    "Swift": ("Swift", ["swiftc", "-typecheck", "main.swift"]), "Go": ("Go", ["go", "build", "fmt"]),
+    "Go with TLS": ("Go", ["go", "build", "crypto/tls"]), "Go with HTTP": ("Go", ["go", "build", "net/http"]),
+}
+# Seconds that a command may take.
+LIMIT = 60
 
 
 def snippets(store, section):
@@ -52,7 +54,7 @@ def run(command, folder, **environment):
     """Runs a program in a folder and returns what it printed."""
     done = subprocess.run(
         command, cwd=folder, env=os.environ | environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=limit(command), check=False)
+        timeout=LIMIT, check=False)
     assert done.returncode == 0, f"{command}: {done.stderr}\n{done.stdout}"
     return done.stdout.strip()
 
@@ -68,6 +70,15 @@ def folder(store, tmp_path_factory):
 
 def test_every_language_has_its_program(store):
     assert set(snippets(store, "verify")) == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_built_before_the_program(store, tmp_path, part):
+    language, command = PARTS[part]
+    if not shutil.which(command[0]):
+        pytest.skip(f"{language} is not installed")
+    (tmp_path / LANGUAGES[language][1]).write_text(snippets(store, "verify")[language] + "\n", encoding="utf-8")
+    run(command, tmp_path)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -138,7 +149,7 @@ def payloads(store):
 
 def refuses(command, name, folder, wrong):
     """Asserts that the program prints no payload."""
-    done = subprocess.run([*command, name], cwd=folder, capture_output=True, timeout=limit(command), check=False)
+    done = subprocess.run([*command, name], cwd=folder, capture_output=True, timeout=LIMIT, check=False)
     assert done.returncode != 0 and b"2000000000000001" not in done.stdout, f"{wrong}: {done.stdout}"
 
 

@@ -252,8 +252,8 @@ import UnixSignals
                 #expect(try await products() == ["credits5", "scarf"])
                 try Data(RunningServer.catalogText.utf8).write(to: file, options: .atomic)
                 await reload.look()
-                // The server looks at the file, too. It may still be loading what was in the file before, and then loads
-                // this once more.
+                // The server looks at the file, too. It may still be loading what was in the file before. Then it loads
+                // this text once more.
                 try await until { try await products() == ["credits5"] }
                 // An app that went is still known.
                 try await until {
