@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+
+/// `scripts/run-readme` on a README of its own, beside a reader's files.
+@Suite("The README's commands", .timeLimit(.minutes(1)))
+struct RunReadmeTests {
+    private static let files = [
+        "README.md": "```sh\necho bought >receipt.der   # a remark\ncat receipt.der\n```\n",
+        // The script adds `make bench`.
+        "Makefile": "bench:\n",
+        "receipt.der": "the reader's",
+    ]
+
+    @Test func `a run keeps the receipt of a reader, and leaves no file behind`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "cornerstore-test-\(UUID().uuidString)")
+        let temporary = folder.appending(path: "temporary")
+        let script = "scripts/run-readme"
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for made in [temporary, folder.appending(path: "scripts")] {
+            try FileManager.default.createDirectory(at: made, withIntermediateDirectories: true)
+        }
+        try FileManager.default.copyItem(
+            at: SourceTree.root.appending(path: script), to: folder.appending(path: script))
+        for (name, text) in Self.files { try Data(text.utf8).write(to: folder.appending(path: name)) }
+
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = [script]
+        process.currentDirectoryURL = folder
+        process.environment = ["PATH": "/usr/bin:/bin", "TMPDIR": temporary.path]
+        process.standardOutput = output
+        process.standardError = output
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+
+        #expect(process.terminationStatus == 0, "\(said)")
+        #expect(said.split(separator: "\n").contains("bought"))
+        let receipt = try Data(contentsOf: folder.appending(path: "receipt.der"))
+        #expect(String(decoding: receipt, as: UTF8.self) == "the reader's")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path).isEmpty)
+    }
+}
