@@ -323,6 +323,7 @@ public final class DeviceScreen {
             return plan.isCrashing
         }
         guard ends else { return }
+        changes.record()
         if crashShown.wait(timeout: .now() + Self.lastRequest) == .success {
             Thread.sleep(forTimeInterval: Self.lastAnswer)
         }

@@ -316,6 +316,13 @@ def test_a_store_that_stops_and_comes_back(browser, store, tmp_path):
         assert_bought_once(store, email, MONKEYS)
 
 
+def approve(store, email):
+    """Approves the purchase of an account that waits for it."""
+    pending = store.control + "/control/v1/sandbox/pending-purchases"
+    (waiting,) = [row for row in ask("GET", pending) if row["email"] == email]
+    ask("POST", f"{pending}/{waiting['key']}/approve", {})
+
+
 # Crashes.
 
 def missed_pages(page):
@@ -366,10 +373,10 @@ def test_a_crash_before_the_grant_loses_nothing(browser, store, tmp_path, kind):
 
 def test_a_planned_crash_waits_for_a_grant(browser, store, tmp_path):
     email, password = store.account()
-    with using(browser, store, MONKEYS, tmp_path) as (_, page):
+    control = store.control + "/control/v1/sandbox"
+    with using(browser, store, MONKEYS, tmp_path) as (sample, page):
         page.get_by_role("button", name="Crash at the next grant").click()
-        ask("POST", store.control + "/control/v1/sandbox/payment-rules",
-            {"name": "crash", "account": email, "count": 1})
+        ask("POST", control + "/payment-rules", {"name": "crash", "account": email, "count": 1})
         buy(page, MONKEYS, email, password)
         expect(said(page)).to_have_class(re.compile("bad"))
         expect(lines(page)).to_contain_text("failed: ")
@@ -379,6 +386,17 @@ def test_a_planned_crash_waits_for_a_grant(browser, store, tmp_path):
         expect(lines(page)).to_contain_text("cancelled by the customer (SKError.paymentCancelled)")
         expect(page.get_by_role("button", name="Do not crash")).to_be_visible()
         assert ledger(store, email) == []
+        # A grant for which nobody presses a button: the open page has to hear of the crash.
+        ask("PATCH", f"{control}/accounts/{email}", {"asksToBuy": True})
+        MONKEYS.buy(page).click()
+        pay(page, MONKEYS.title)
+        expect(said(page).get_by_text("Waiting for approval.")).to_be_visible()
+        expect(lines(page)).to_contain_text(": deferred")
+        page.watch.expected = conftest.ENDED
+        approve(store, email)
+        expect(page.get_by_text("The app crashed here. Start it again.")).to_be_visible()
+        assert sample.wait() == 9
+        assert [row["productId"] for row in ledger(store, email)] == [MONKEYS.product]
 
 
 @pytest.mark.parametrize("kind", **BY_NAME)
@@ -603,9 +621,7 @@ def test_an_approval_reaches_the_app_while_it_runs(browser, store, tmp_path, kin
         settle(page, kind.buy(page), scripts)
         buy(page, kind, email, password)
         settle(page, said(page).get_by_text("Waiting for approval."), scripts)
-        pending = store.control + "/control/v1/sandbox/pending-purchases"
-        (waiting,) = [row for row in ask("GET", pending) if row["email"] == email]
-        ask("POST", f"{pending}/{waiting['key']}/approve", {})
+        approve(store, email)
         settle(page, granted(page, kind), scripts)
         settle(page, page.locator("#queue").get_by_text("The queue is empty"), scripts)
         assert_bought_once(store, email, kind)
