@@ -35,7 +35,8 @@ public final class ByteServer: Sendable {
         public var ranges: [String] = []
         /// How many answers are under way now, and were at most.
         public var running = 0
-        /// The largest number of answers that were under way at the same time.
+        /// The largest number of answers that were under way at the same time. An answer is over before its last 64 KiB
+        /// are sent, so a shorter one counts only during its silence (``Trouble/silent(after:)``).
         public var mostRunning = 0
         var isReleased = false
         var waiters: [AsyncStream<Void>.Continuation] = []

@@ -17,7 +17,7 @@ public struct ContentUpload: Sendable, Equatable {
     public var createdAt: Int64
     /// When the upload began or last received bytes. Uploads expire seven days after this date.
     public var touchedAt: Int64
-    /// When the check of the package began; nil when no check is running.
+    /// When the check of the package began; nil when no check is running. It stays when the package passes the check.
     public var processingAt: Int64?
     /// The version that the upload became; nil until the package passes the checks.
     public var versionID: UUID?
