@@ -26,9 +26,9 @@ help: ## print this list
 
 # How many tests run at once. Without a limit all tests begin together. On few cores each of them then waits for minutes,
 # longer than the time limits of the servers that it uses.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 5
 
-# Tests that start many programs, one after the other, and how many of these tests run at once. Beside eight others, each
+# Tests that start many programs, one after the other, and how many of these tests run at once. Beside many others, each
 # start takes so long that they would pass their minute.
 STARTING := KillTests|[.]ProgramTests/
 STARTING_WIDTH := 3

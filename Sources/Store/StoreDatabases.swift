@@ -6,6 +6,11 @@ import Logging
 ///
 /// Each is an SQLite file, or a schema of one PostgreSQL database.
 public struct StoreDatabases: Sendable {
+    /// The migrations of each database, by its name: the file's, or the end of the schema's.
+    package static let migrations = [
+        "apps": AppSchema.migrations, "sandbox": StoreSchema.migrations, "production": StoreSchema.migrations,
+    ]
+
     /// The place of the databases.
     public enum Location: Sendable {
         /// SQLite files in an existing folder.

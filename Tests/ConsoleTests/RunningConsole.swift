@@ -68,6 +68,7 @@ struct RunningConsole: Sendable {
                 productionPort: 0, storefrontPort: 0)
             configuration.passwordCost = PasswordCost(rounds: 16)
             try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
+            try await Backend.writeFiles(StoreDatabases.migrations, in: configuration.dataDirectory)
             var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
             logger.logLevel = .critical
             let store = try await StoreApplication.open(configuration, now: { Date() }, logger: logger)

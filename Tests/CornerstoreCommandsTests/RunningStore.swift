@@ -103,6 +103,7 @@ struct RunningStore: Sendable {
                 controlPort: 0,
                 sandboxPort: 0, productionPort: 0, storefrontPort: 0)
             try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
+            try await Backend.writeFiles(StoreDatabases.migrations, in: configuration.dataDirectory)
             // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
             configuration.passwordCost = PasswordCost(rounds: 16)
             let application = try await StoreAndMerchant.open(

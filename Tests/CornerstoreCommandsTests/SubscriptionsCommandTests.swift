@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func theCustomerManagesInTheTerminal() async throws {
+    @Test func theCustomerTurnsRenewalOffAndOnInTheTerminal() async throws {
         try await RunningStore.with(yaml: RunningStore.club) { store in
             #expect(await store.run("subscriptions").output.hasPrefix("The account has no subscriptions."))
             let nothing = await store.run("subscriptions cancel")
@@ -48,7 +48,12 @@ import Testing
             #expect(on["willRenew"] as? Bool == true && charge(on)?["productId"] as? String == "club.monthly")
             let strange = await store.run("subscriptions enable gym.monthly")
             #expect(strange.status == 1 && strange.errors.contains("no subscription to gym.monthly"))
+        }
+    }
 
+    @Test func theCustomerChangesThePlanInTheTerminal() async throws {
+        try await RunningStore.with(yaml: RunningStore.club) { store in
+            _ = try await store.buy("club.monthly")
             let dearer = await store.run("subscriptions change club.yearly --price 48.99")
             #expect(dearer.status == 1 && dearer.errors.contains("price has changed"))
             #expect(await store.run("subscriptions change club.yearly --price x").status == 2)
@@ -59,7 +64,12 @@ import Testing
             let lower = try await store.run("subscriptions change club.monthly --json").output.object()
             #expect(lower["productId"] as? String == "club.yearly")
             #expect(charge(lower)?["productId"] as? String == "club.monthly")
+        }
+    }
 
+    @Test func thePageIsNamedAndADeviceSignsIn() async throws {
+        try await RunningStore.with(yaml: RunningStore.club) { store in
+            _ = try await store.buy("club.yearly")
             let page = await store.run("subscriptions page").output
             #expect(page.hasPrefix(store.addresses.storefront + "/subscriptions"))
             // A device that exists signs in; another path is no device.

@@ -21,10 +21,7 @@ struct SampleStore: Sendable {
     static func with(
         _ backend: Backend = .sqlite, _ body: @MainActor (SampleStore) async throws -> Void
     ) async throws {
-        let tables = [
-            "apps": AppSchema.migrations, "sandbox": StoreSchema.migrations, "production": StoreSchema.migrations,
-        ]
-        try await backend.withServerDatabase(ready: tables) { url, prefix async throws in
+        try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
             try await with(url, prefix, body)
         }
     }
@@ -55,6 +52,7 @@ struct SampleStore: Sendable {
     ) async throws -> StoreApplication {
         let data = folder.appendingPathComponent("data")
         try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
+        if databaseURL == nil { try await Backend.writeFiles(StoreDatabases.migrations, in: data) }
         let samples: [(String, BundleID?)] = [
             ("MonkeyCredits/MonkeyCredits.storekit", "com.example.monkeys"),
             ("PhotoFilters/PhotoFilters.storekit", "com.example.photofilters"),

@@ -32,10 +32,7 @@ actor JourneyStore {
     ) async throws {
         try await TemporaryDirectory.with { directory async throws in
             for (name, bytes) in files { try bytes.write(to: directory.url.appendingPathComponent(name)) }
-            let tables = [
-                "apps": AppSchema.migrations, "sandbox": StoreSchema.migrations, "production": StoreSchema.migrations,
-            ]
-            try await backend.withServerDatabase(ready: tables) { url, prefix async throws in
+            try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
                 let store = try await JourneyStore(directory.url, url, prefix, bucket, items)
                 do {
                     try await body(store)
@@ -64,6 +61,9 @@ actor JourneyStore {
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
         configuration.passwordCost = PasswordCost(rounds: 16)
         try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
+        if databaseURL == nil {
+            try await Backend.writeFiles(StoreDatabases.migrations, in: configuration.dataDirectory)
+        }
         let server = try await Self.launch(configuration)
         let addresses = server.address
         self.ports = ports

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ConcurrencyTests {
     /// Everyone brings the same purchases, each for a user of its own: every purchase goes to exactly one of them.
     @Test(arguments: Backend.available) func manyClientsRedeemTheSameTransactions(_ backend: Backend) async throws {
-        let (clients, transactions) = (64, 250)
+        let (clients, transactions) = (64, 60)
         try await TestMerchant.with(backend, connections: 8) { shop async throws in
             let purchases = (1...transactions).map { shop.purchase("coins", $0) }
             let granted = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -31,7 +31,7 @@ enum PackagePlace: String, CaseIterable, CustomStringConvertible {
     func uploadReviewBuyDownloadAndUpdate(_ backend: Backend, _ place: PackagePlace) async throws {
         let bucket = try await place.bucket()
         try await TemporaryDirectory.with { directory async throws in
-            try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+            try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
                 let configure: @Sendable (inout StoreServerConfiguration) -> Void = {
                     ($0.databaseURL, $0.schemaPrefix, $0.bucket) = (url, prefix, bucket)
                 }

@@ -121,7 +121,7 @@ struct FailingReceiverTests {
 
     @Test(arguments: Backend.available)
     func nothingIsLostAndTheOrderIsKept(_ backend: Backend) async throws {
-        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+        try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
             try await withServer { configuration in
                 (configuration.databaseURL, configuration.schemaPrefix) = (url, prefix)
             } _: { server async throws in

@@ -42,7 +42,7 @@ struct FeedServerTests {
     ) async throws {
         try await TemporaryDirectory.with { directory async throws in
             try Self.write(directory.url, Self.book(4_000, "The Example") + Self.book(4_001, "Another"))
-            try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+            try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
                 try await RunningServer.with(
                     directory.url, clock: clock,
                     { configuration in

@@ -46,7 +46,7 @@ private final class ReceiverV1: Sendable {
     @Test(arguments: Backend.available)
     func aReceiverOfVersion1GetsItsBodies(_ backend: Backend) async throws {
         try await TemporaryDirectory.with { directory async throws in
-            try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+            try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
                 let log = LogLines()
                 let change: (inout StoreServerConfiguration) -> Void = { configuration in
                     (configuration.databaseURL, configuration.schemaPrefix) = (url, prefix)

@@ -1,5 +1,6 @@
 import ControlWire
 import Foundation
+import Store
 import StoreWire
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ struct RefundServerTests {
     private func with(
         _ backend: Backend, _ body: @escaping @Sendable (RunningServer) async throws -> Void
     ) async throws {
-        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+        try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
             try await TemporaryDirectory.with { directory in
                 try await RunningServer.with(
                     directory.url,

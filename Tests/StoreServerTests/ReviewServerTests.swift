@@ -1,5 +1,6 @@
 import ControlWire
 import Foundation
+import Store
 import StoreWire
 import TestSupport
 import Testing
@@ -43,7 +44,7 @@ struct ReviewServerTests {
     }
 
     @Test(arguments: Backend.available) func aRatingReachesTheLookup(_ backend: Backend) async throws {
-        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+        try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
             try await with {
                 $0.databaseURL = url
                 $0.schemaPrefix = prefix

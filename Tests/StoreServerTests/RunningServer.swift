@@ -103,9 +103,12 @@ struct RunningServer {
         change(&changed)
         let configuration = changed
         let authority = configuration.dataDirectory.appendingPathComponent("authority")
-        // Processes that share a store get the authority of the database, which the first of them makes.
-        if configuration.storeKey == nil, !FileManager.default.fileExists(atPath: authority.path) {
+        // Of processes that share a store, the first takes this authority over into the database.
+        if !FileManager.default.fileExists(atPath: authority.path) {
             try await SharedAuthority.copy(to: authority)
+            if configuration.databaseURL == nil {
+                try await Backend.writeFiles(StoreDatabases.migrations, in: configuration.dataDirectory)
+            }
         }
         let application = try await StoreApplication.open(
             configuration, now: { clock?.now ?? Date() }, logger: logger)
@@ -136,11 +139,6 @@ struct RunningServer {
     }
 
     struct NeverReady: Error {}
-
-    /// The migrations of a store's schemas on PostgreSQL.
-    static let tables = [
-        "apps": AppSchema.migrations, "sandbox": StoreSchema.migrations, "production": StoreSchema.migrations,
-    ]
 
     // MARK: Speaking to it
 

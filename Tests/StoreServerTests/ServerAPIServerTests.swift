@@ -67,7 +67,7 @@ struct AppServer {
     }
 
     @Test(arguments: Backend.available) func anAppsRequestsAreLimitedByTheHour(_ backend: Backend) async throws {
-        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+        try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
             try await TemporaryDirectory.with { directory async throws in
                 let clock = MachineClock()
                 try await RunningServer.with(directory.url, clock: clock) {

@@ -51,7 +51,7 @@ struct SubscriptionPageTests {
     // MARK: The device
 
     @Test(arguments: Backend.available) func aDeviceManagesItsSubscriptions(_ backend: Backend) async throws {
-        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+        try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
             try await with {
                 $0.databaseURL = url
                 $0.schemaPrefix = prefix

@@ -28,7 +28,7 @@ struct VisitTests {
     }
 
     @Test(arguments: Backend.available) func theCustomerBuysAndReviewsOnThePage(_ backend: Backend) async throws {
-        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+        try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
             try await with {
                 $0.databaseURL = url
                 $0.schemaPrefix = prefix
@@ -195,7 +195,7 @@ struct VisitTests {
     }
 
     @Test(arguments: Backend.available) func theCampaignOfAnAppIsCounted(_ backend: Backend) async throws {
-        try await backend.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+        try await backend.withServerDatabase(ready: StoreDatabases.migrations) { url, prefix async throws in
             try await with {
                 $0.databaseURL = url
                 $0.schemaPrefix = prefix

@@ -102,6 +102,14 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Writes the SQLite files of a server that has not started yet: one `NAME.sqlite` for each name, with its tables.
+    public static func writeFiles(_ ready: [String: [Migration]], in folder: URL) async throws {
+        for (name, migrations) in ready {
+            let path = folder.appendingPathComponent("\(name).sqlite").path
+            try await ReadyDatabases.shared.write(migrations, to: path)
+        }
+    }
+
     /// Runs a test with a server's schemas, and removes them afterwards but some.
     private func withServerSchemas<T>(
         _ prefix: String, _ address: String, but kept: Set<String>,

@@ -361,11 +361,11 @@ struct MerchantApplicationTests {
             ]
             for (route, bearer, type, limit) in requests {
                 let over = try await merchant.send(
-                    route, as: bearer, [UInt8](repeating: 0x20, count: limit + 1), type: type)
+                    route, as: bearer, [UInt8](repeating: 0x78, count: limit + 1), type: type)
                 #expect(over.status == 413 && over.code == "too_large", "\(route) \(type): \(over.status)")
                 // What it is then refused for is what is in it.
                 let fits = try await merchant.send(
-                    route, as: bearer, [UInt8](repeating: 0x20, count: limit), type: type)
+                    route, as: bearer, [UInt8](repeating: 0x78, count: limit), type: type)
                 #expect([400, 422].contains(fits.status), "\(route) \(type): \(fits.status)")
             }
         }

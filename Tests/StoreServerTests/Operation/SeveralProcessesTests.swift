@@ -83,7 +83,8 @@ struct SeveralProcessesTests {
 
     static func withPlace<T>(_ body: (Place) async throws -> T) async throws -> T {
         try await TemporaryDirectory.with { directory async throws in
-            try await Backend.postgresql.withServerDatabase(ready: RunningServer.tables) { url, prefix async throws in
+            try await Backend.postgresql.withServerDatabase(ready: StoreDatabases.migrations) {
+                url, prefix async throws in
                 try await body(Place(folder: directory.url, databaseURL: url, prefix: prefix))
             }
         }
