@@ -185,9 +185,10 @@ def phone(store, tmp_path_factory):
         end = time.monotonic() + 30
         while buttons not in forms and time.monotonic() < end:
             forms = tokens(sample)
+        assert buttons in forms, "the app does not offer its credits"
         send(sample, "POST", buttons, f"token={forms[buttons]}&quantity=1", **own(sample))
-        while credits(sample) != ("5", False) and time.monotonic() < end:
-            pass
+        while credits(sample) != ("5", False):
+            assert time.monotonic() < end, "the credits did not come"
         yield sample
 
 

@@ -8,7 +8,13 @@ final class ConsoleMemory: Sendable {
         var end: Double
     }
 
-    private let entries = Mutex<[String: Entry]>([:])
+    private struct Sums {
+        var entries: [String: Entry] = [:]
+        /// How often ``ConsoleMemory/forget()`` was called.
+        var forgotten = 0
+    }
+
+    private let sums = Mutex(Sums())
     private let inspected = Mutex(false)
     /// The machine's clock.
     let now: @Sendable () -> Date
@@ -32,19 +38,28 @@ final class ConsoleMemory: Sendable {
         if let file { try? Data().write(to: file) }
     }
 
-    /// A value that was made less than ten seconds ago, or a new one.
+    /// A value that was made less than ten seconds ago, or a new one. A value is not remembered if a form changed
+    /// something while it was made, since it may be from before the change.
     func value<Value: Sendable>(_ key: String, _ make: () async throws -> Value) async rethrows -> Value {
         let time = now().timeIntervalSince1970
-        let known = entries.withLock { $0[key].flatMap { $0.end > time && $0.end < time + 11 ? $0.value : nil } }
+        let (known, forgotten) = sums.withLock { sums in
+            (sums.entries[key].flatMap { $0.end > time && $0.end < time + 11 ? $0.value : nil }, sums.forgotten)
+        }
         if let known = known as? Value { return known }
         let value = try await make()
-        entries.withLock { entries in
-            if entries.count > 200 { entries = [:] }
-            entries[key] = Entry(value: value, end: time + 10)
+        sums.withLock { sums in
+            guard sums.forgotten == forgotten else { return }
+            if sums.entries.count > 200 { sums.entries = [:] }
+            sums.entries[key] = Entry(value: value, end: time + 10)
         }
         return value
     }
 
     /// Forgets the sums, because a form changed something.
-    func forget() { entries.withLock { $0 = [:] } }
+    func forget() {
+        sums.withLock { sums in
+            sums.entries = [:]
+            sums.forgotten += 1
+        }
+    }
 }
