@@ -80,7 +80,7 @@ class Store:
         """Starts the program, again with the same data and on the same ports unless `ports` are given."""
         ports = ports or {name: urllib.parse.urlsplit(self.addresses[name]).port for name in self.PORTS}
         self._server = subprocess.Popen(
-            [self.program, "serve", "--json", "--data", str(self.data),
+            [self.program, "serve", "--json", "--data", str(self.data), "--password-cost", "16",
              *[part for name, port in ports.items() for part in (f"--{name}-port", str(port))], *self._arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True, env=self._environment,
             cwd=self.data.parent)

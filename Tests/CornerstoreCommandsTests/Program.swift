@@ -41,7 +41,7 @@ final class ServeProcess: Sendable {
         try self.init(
             ["serve"] + files + [
                 "--control-port", "0", "--sandbox-port", "0", "--production-port", "0", "--storefront-port", "0",
-                "--merchant-port", "0", "--console-port", "0",
+                "--merchant-port", "0", "--console-port", "0", "--password-cost", "16",
             ], in: data)
     }
 

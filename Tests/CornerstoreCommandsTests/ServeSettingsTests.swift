@@ -50,6 +50,7 @@ import Testing
             key-rate: "0.1"
             address-guess-rate: "0.5:9"
             user-guess-rate: "0.002"
+            password-cost: 32768
             max-connections: 50
             max-connections-per-address: 5
             max-body-memory: 64
@@ -60,6 +61,7 @@ import Testing
             configuration.signInRates
                 == .init(
                     address: .init(burst: 7, perSecond: 0.5), account: .init(burst: 4, perSecond: 2)))
+        #expect(configuration.passwordCost == PasswordCost(rounds: 32_768))
         #expect(
             try settings.merchant()?.rates
                 == .init(
@@ -120,6 +122,7 @@ import Testing
                 .searchRate:
                 "3:70"
             case .maxConnections, .maxConnectionsPerAddress, .maxBodyMemory: "77"
+            case .passwordCost: "1024"
             case .productionRenewalLead, .sandboxRenewalLead: "90m"
             case .productionRetryDays, .sandboxRetryDays: "2,5"
             }

@@ -17,6 +17,8 @@ import Testing
         "app set", "app checklist tax", "app group 1", "product history --limit 0", "serve =com.example",
         "serve a.storekit b.storekit --bundle-id com.example",
         "serve a.storekit --merchant-port 65536", "serve a.storekit --node 64", "serve a.storekit --drain-delay 61",
+        "serve a.storekit --password-cost 8", "serve a.storekit --password-cost 1000",
+        "serve a.storekit --password-cost 262144",
         "serve a.storekit --sandbox-port 65536",
         "serve a.storekit --log-level loud", "serve a.storekit --log-format xml",
         "serve a.storekit --user-guess-rate 0", "merchant serve --store apple --address-guess-rate often",

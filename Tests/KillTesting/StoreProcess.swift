@@ -232,7 +232,7 @@ actor StoreProcess {
                     "serve", folder.appendingPathComponent("catalog.yaml").path, "--data", data.path, "--json",
                     "--log-level", "error", "--control-port", "\(ports[0])", "--sandbox-port", "\(ports[1])",
                     "--production-port", "\(ports[2])", "--storefront-port", "\(ports[3])", "--no-merchant",
-                    "--no-console",
+                    "--no-console", "--password-cost", "16",
                 ] + options, environment: location.environment, log: log))
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Store
 import StoreServer
 
 /// `cornerstore serve`: runs a store and a merchant.
@@ -178,6 +179,12 @@ struct ServeCommand: AsyncParsableCommand {
             "The rate limit of failed sign-ins for an account: per second, and burst (0.2:20).", valueName: "rate"))
     var accountRate: String?
     @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The cost N of the scrypt hash of new passwords, a power of two from \(PasswordCost.lowest) to \(PasswordCost.highest) (\(PasswordCost.standard.rounds)). A lower cost is for test runs only.",
+            valueName: "n"))
+    var passwordCost: Int?
+    @Option(
         help: ArgumentHelp(
             "The rate limit of searches and lookups for an IP address: per second, and burst (none). Above it, the storefront answers 403.",
             valueName: "rate"))
@@ -219,6 +226,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.behindProxy] = behindProxy.map(String.init)
         flags[.signInRate] = signInRate
         flags[.accountRate] = accountRate
+        flags[.passwordCost] = passwordCost.map(String.init)
         flags.merge(consoleOptions.flags()) { $1 }
         flags.merge(renewals.flags()) { $1 }
         flags.merge(limits.flags()) { $1 }

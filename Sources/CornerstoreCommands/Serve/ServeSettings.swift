@@ -51,6 +51,7 @@ enum ServeSetting: String, ServerSettingName {
     case noRateLimits = "no-rate-limits"
     case signInRate = "sign-in-rate"
     case accountRate = "account-rate"
+    case passwordCost = "password-cost"
     case addressRate = "address-rate"
     case userRate = "user-rate"
     case keyRate = "key-rate"
@@ -150,6 +151,7 @@ struct ServeSettings {
             address: try layers.rate(.signInRate, otherwise: usual.address),
             account: try layers.rate(.accountRate, otherwise: usual.account))
         configuration.signInRates = try layers.isSet(.noRateLimits) ? nil : signIns
+        configuration.passwordCost = try passwordCost()
         configuration.limits = try layers.limits(
             ports: try portCount(),
             databaseConnections: configuration.databaseURL == nil ? 0 : 2 * configuration.connections)
@@ -191,6 +193,18 @@ struct ServeSettings {
         do { return try StoreKey(option: file, environment: secrets) } catch let error as StoreSecretsError {
             throw CommandError(.usage, "store-key: \(error.detail)")
         }
+    }
+
+    /// Returns the cost of hashing a new password.
+    private func passwordCost() throws -> PasswordCost {
+        guard let text = text(.passwordCost) else { return .standard }
+        guard let cost = Int(text).flatMap(PasswordCost.init(checking:)) else {
+            throw CommandError(
+                .usage,
+                "password-cost must be a power of two from \(PasswordCost.lowest) to \(PasswordCost.highest), not “\(Style.printable(text))”."
+            )
+        }
+        return cost
     }
 
     /// Returns the prefix of schema names. Its length is limited because PostgreSQL truncates names to 63 bytes.

@@ -10,8 +10,19 @@ public struct PasswordCost: Sendable, Equatable {
     /// N = 16384, which takes about 50 ms and 16 MiB.
     public static let standard = PasswordCost(rounds: 16_384)
 
+    /// The lowest cost that an operator may choose, for test runs.
+    public static let lowest = 16
+    /// The highest cost that an operator may choose, which takes 128 MiB for each hash.
+    public static let highest = 131_072
+
     /// Creates a cost.
     public init(rounds: Int) { self.rounds = rounds }
+
+    /// Creates a cost that an operator chose; nil unless it is a power of two from ``lowest`` to ``highest``.
+    public init?(checking rounds: Int) {
+        guard (Self.lowest...Self.highest).contains(rounds), rounds & (rounds - 1) == 0 else { return nil }
+        self.rounds = rounds
+    }
 }
 
 /// The scrypt hash (RFC 7914) of a password, with its salt.
