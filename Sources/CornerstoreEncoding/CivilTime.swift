@@ -2,13 +2,14 @@
 ///
 /// It uses integer arithmetic only: a `verifyReceipt` answer holds dozens of dates, and Foundation's formatters cost
 /// more than the rest of the answer.
+@usableFromInline
 package struct CivilTime: Hashable, Sendable {
-    package var year: Int
-    package var month: Int
-    package var day: Int
-    package var hour: Int
-    package var minute: Int
-    package var second: Int
+    @usableFromInline package var year: Int
+    @usableFromInline package var month: Int
+    @usableFromInline package var day: Int
+    @usableFromInline package var hour: Int
+    @usableFromInline package var minute: Int
+    @usableFromInline package var second: Int
 
     /// The fields of the time `seconds` after 1970-01-01T00:00:00.
     @inlinable
@@ -103,7 +104,7 @@ extension CivilTime {
     }
 
     /// Writes a number below 100 with two digits.
-    @usableFromInline
+    @inlinable
     static func write(_ number: Int, to text: UnsafeMutableRawPointer) {
         let zero = UInt8(ascii: "0")
         let number = UInt32(truncatingIfNeeded: number)
@@ -114,7 +115,7 @@ extension CivilTime {
 
 extension CivilTime: CustomStringConvertible {
     /// The time as RFC 3339 has it for UTC, `2018-07-15T08:25:37Z`. The year is one from 0 to 9999.
-    package var description: String {
+    @usableFromInline package var description: String {
         String(unsafeUninitializedCapacity: 20) { text in
             guard let base = text.baseAddress else { return 0 }
             let raw = UnsafeMutableRawPointer(base)

@@ -1,6 +1,8 @@
 /// Hexadecimal text: two digits for each byte.
+@usableFromInline
 package enum Hexadecimal {
     /// The case of the digits from A to F.
+    @usableFromInline
     package enum LetterCase: Sendable {
         case lower
         case upper

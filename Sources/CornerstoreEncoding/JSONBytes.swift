@@ -2,7 +2,10 @@
 /// has no spaces or line breaks, and does not escape slashes.
 ///
 /// Each member first reserves the most room that it can take, and then writes without further checks.
+@usableFromInline
 package struct JSONBytes: ~Copyable {
+    // The type is usable from inlined code as well: the functions of a type that is only `package` are not inlined in
+    // other modules, although they are `@inlinable`.
     @usableFromInline var memory: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     /// The number of bytes that were written.
