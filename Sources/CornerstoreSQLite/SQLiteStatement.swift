@@ -58,11 +58,7 @@ public final class SQLiteStatement {
 
     // MARK: Arguments
 
-    /// Sets an argument to null.
-    /// - Throws: ``SQLiteError``.
-    public func bindNull(at position: Int) throws(SQLiteError) {
-        try check(sqlite3_bind_null(handle, Int32(clamping: position)))
-    }
+    // An argument that is not set is null.
 
     /// Sets an argument to an integer.
     /// - Throws: ``SQLiteError``.
@@ -130,7 +126,7 @@ public final class SQLiteStatement {
         return sqlite3_total_changes(connection) == before ? 0 : Int(sqlite3_changes(connection))
     }
 
-    /// Prepares the statement for another run and clears its arguments.
+    /// Prepares the statement for another run and sets its arguments to null.
     public func reset() {
         // The result repeats the failure of the last step.
         sqlite3_reset(handle)

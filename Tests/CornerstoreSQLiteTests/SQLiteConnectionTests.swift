@@ -29,7 +29,7 @@ import Testing
         try await withConnection { connection, _ in
             let statement = try connection.statement("SELECT ?1, ?2, ?3, ?4, ?5, ?6, 0.5")
             #expect(statement.argumentCount == 6)
-            try statement.bindNull(at: 1)
+            // The first argument is left out, which makes it null.
             try statement.bind(Int64.min, at: 2)
             try statement.bind("", at: 3)
             try statement.bind("a\0\u{1F34E}", at: 4)

@@ -160,7 +160,8 @@ extension SQLiteSession: StatementSession {
 
     private static func bind(_ value: SQLValue, _ position: Int, _ statement: SQLiteStatement) throws(SQLiteError) {
         switch value {
-        case .null: try statement.bindNull(at: position)
+        // The arguments are null before the first run, and after each reset.
+        case .null: break
         case .integer(let integer): try statement.bind(integer, at: position)
         case .boolean(let boolean): try statement.bind(boolean ? 1 : 0, at: position)
         case .text(let text): try statement.bind(text, at: position)
