@@ -126,12 +126,12 @@ public final class Connection {
     ///
     /// - Parameters:
     ///   - sql: A query of one row, with placeholders `$1`, `$2`….
-    ///   - values: The values of the placeholders, `$1` first.
+    ///   - values: The values of the placeholders, `$1` first. Evaluated only when the query counts.
     ///   - isFallback: Whether the query can also have a row from a later transaction.
-    public func witness(_ sql: String, _ values: [SQLValue], isFallback: Bool = false) {
+    public func witness(_ sql: String, _ values: @autoclosure () -> [SQLValue], isFallback: Bool = false) {
         guard isShared, !isFallback || takesFallback else { return }
         takesFallback = isFallback
-        commitWitness = CommitWitness(sql: sql, values: values)
+        commitWitness = CommitWitness(sql: sql, values: values())
     }
 
     /// Makes later use of the connection fail. Called when the closure has returned.

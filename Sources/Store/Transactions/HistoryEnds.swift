@@ -20,7 +20,7 @@ enum HistoryEnds {
             INSERT INTO history_ends (account_id, number) VALUES ($1, $2)
             ON CONFLICT (account_id) DO UPDATE SET number = excluded.number
             WHERE excluded.number > history_ends.number
-            """, [accountID.rawValue, number.rawValue])
+            """, values: [.text(accountID.rawValue), .integer(number.rawValue)])
         let end = isEnd > 0 ? number.rawValue : try next(of: accountID, connection)
         // The end never goes back, also when a tester's history is cleared. But on a server that lacks this
         // transaction, another process may have sold to the account since.
