@@ -232,7 +232,7 @@ import Testing
                 SignInRequest(email: other.email, password: "banana", deviceID: UUID()), at: 1
             ).token
             _ = try await store.accounts.account(token: token)
-            let prepared = try #require(store.preparePurchase(test.request("credits5"), token: token))
+            let prepared = try #require(store.preparePurchase(test.request("credits5"), token: Substring(token)))
             #expect(
                 try await changed {
                     await withCheckedContinuation { done in store.record(prepared) { _ in done.resume() } }

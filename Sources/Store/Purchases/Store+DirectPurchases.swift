@@ -24,7 +24,7 @@ extension Store {
     /// sandbox processor that has no rules. ``purchase(_:by:)`` handles all purchases and would answer this one the
     /// same.
     /// - Returns: nil when the request is another kind of purchase or would be refused.
-    public func preparePurchase(_ request: PurchaseRequest, token: some StringProtocol) -> PreparedPurchase? {
+    public func preparePurchase(_ request: PurchaseRequest, token: Substring) -> PreparedPurchase? {
         guard canRepeatAuthorization, request.namedOffer == nil, !faults.isOrdered(.purchases),
             let account = accounts.knownAccount(token: token),
             !asks(account, request), !account.interruptsPurchases, (try? Self.validate(request)) != nil,
@@ -40,17 +40,17 @@ extension Store {
     }
 
     /// Whether the account of a token is cached, which ``preparePurchase(_:token:)`` requires.
-    public func knowsAccount(token: some StringProtocol) -> Bool { accounts.knownAccount(token: token) != nil }
+    public func knowsAccount(token: Substring) -> Bool { accounts.knownAccount(token: token) != nil }
 
     /// The e-mail address of the account of a token, when the account is cached.
-    public func knownEmail(token: (some StringProtocol)?) -> String? {
+    public func knownEmail(token: Substring?) -> String? {
         token.flatMap { accounts.knownAccount(token: $0)?.email }
     }
 
     /// Looks up the account of a token and caches it.
     /// - Parameter completion: called on a database thread, with false when the token has no usable account;
     ///   ``Accounts/account(token:)`` then throws the reason.
-    public func learnAccount(token: some StringProtocol, completion: @escaping @Sendable (Bool) -> Void) {
+    public func learnAccount(token: Substring, completion: @escaping @Sendable (Bool) -> Void) {
         accounts.learnAccount(token: token) { completion($0 != nil) }
     }
 
