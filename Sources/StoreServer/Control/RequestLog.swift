@@ -92,15 +92,11 @@ final class RequestLog: Sendable {
 
     private func add(_ entry: Entry) {
         state.withLock { state in
+            let index = state.last % Self.most
+            if index == state.entries.count { state.entries.append(entry) } else { state.entries[index] = entry }
             state.last += 1
-            var entry = entry
-            entry.number = state.last
-            entry.process = process
-            if state.entries.count < Self.most {
-                state.entries.append(entry)
-            } else {
-                state.entries[(state.last - 1) % Self.most] = entry
-            }
+            state.entries[index].number = state.last
+            state.entries[index].process = process
         }
         changes.record(ChangeTopic(.requests, nil))
     }
