@@ -47,10 +47,9 @@ public struct SignedPayload: Sendable, Equatable {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
         let start = text.firstIndex { !isSpace($0) } ?? text.endIndex
         let end = (text.lastIndex { !isSpace($0) } ?? start - 1) + 1
-        let dot = UInt8(ascii: ".")
-        guard let first = text[start..<end].firstIndex(of: dot),
-            let second = text[(first + 1)..<end].firstIndex(of: dot)
-        else { throw notThreeParts }
+        guard let first = dot(in: text[start..<end]), let second = dot(in: text[(first + 1)..<end]) else {
+            throw notThreeParts
+        }
         let signer = known(text[start..<first])
         // A third dot makes the signature's Base64 invalid.
         guard let header = signer?.header ?? Base64URL.decoded(text[start..<first]),
@@ -82,6 +81,17 @@ public struct SignedPayload: Sendable, Equatable {
             bundleID: claims.bundleID, environment: claims.environment, signingInput: text[start..<second],
             fields: fields
         )
+    }
+
+    /// The index of the first full stop; nil for none. A header with certificates has thousands of characters, which
+    /// `memchr` searches many times as fast as a loop.
+    private static func dot(in text: ArraySlice<UInt8>) -> Int? {
+        text.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, let dot = memchr(start, Int32(UInt8(ascii: ".")), bytes.count) else {
+                return nil
+            }
+            return text.startIndex + (UnsafeRawPointer(dot) - start)
+        }
     }
 
     private static var notThreeParts: ReceiptRejection {
