@@ -17,16 +17,19 @@ extension StringIdentifier {
     /// The identifier's text.
     public var description: String { rawValue }
     /// Whether both identifiers consist of the same UTF-8 bytes.
+    @inlinable
     public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasSameBytes(as: right.rawValue) }
     // Without this operator, overload resolution may choose the standard library's `!=` of `RawRepresentable`, which
     // compares the raw values.
     /// Whether the identifiers differ in any UTF-8 byte.
+    @inlinable
     public static func != (left: Self, right: Self) -> Bool { !(left == right) }
     /// Orders identifiers by their UTF-8 bytes.
     public static func < (left: Self, right: Self) -> Bool {
         left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
     }
     /// Feeds the identifier's UTF-8 bytes to the hasher.
+    @inlinable
     public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
     /// Whether the identifier consists of 1 to ``StoreLimits/identifier`` visible ASCII characters, as product and

@@ -3,14 +3,20 @@ import Foundation
 extension String {
     /// Whether both texts consist of the same UTF-8 bytes. `==` also accepts two different spellings that Unicode
     /// treats as canonically equivalent.
+    @usableFromInline
     package func hasSameBytes(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        return utf8.withContiguousStorageIfAvailable { bytes in
-            other.utf8.withContiguousStorageIfAvailable { bytes.elementsEqual($0) }
+        let count = utf8.count
+        guard count == other.utf8.count else { return false }
+        return utf8.withContiguousStorageIfAvailable { left in
+            other.utf8.withContiguousStorageIfAvailable { right -> Bool in
+                guard let left = left.baseAddress, let right = right.baseAddress else { return true }
+                return memcmp(left, right, count) == 0
+            }
         }.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
     }
 
     /// Feeds the UTF-8 bytes to a hasher, consistently with ``hasSameBytes(as:)``.
+    @usableFromInline
     package func hashBytes(into hasher: inout Hasher) {
         let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
