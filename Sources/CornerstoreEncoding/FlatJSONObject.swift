@@ -39,7 +39,8 @@ package struct FlatJSONObject: Sendable, Equatable {
     private init(_ json: [UInt8], path: String) throws(FlatJSONScanner.Failure) {
         self.json = json
         self.path = path
-        members.reserveCapacity(8)
+        // A signed transaction has about twenty.
+        members.reserveCapacity(24)
         let span = json.span
         var names: [UInt8] = []
         var scanner = FlatJSONScanner()
