@@ -14,10 +14,16 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A request that may be answered here, and its head to pass on if it is not.
-    private struct Held {
-        var request: DirectRequest
-        var head: HTTPRequestHead
+    /// A request that may be answered here, and its head to pass on if it is not. A class, because each part of the
+    /// request copies it.
+    private final class Held: Sendable {
+        let request: DirectRequest
+        let head: HTTPRequestHead
+
+        init(request: DirectRequest, head: HTTPRequestHead) {
+            self.request = request
+            self.head = head
+        }
     }
 
     /// The interval at which one request passes through to Hummingbird. Hummingbird does not see the requests that are
