@@ -173,9 +173,10 @@ extension Ledger {
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             ON CONFLICT DO NOTHING
             """,
-            [
-                user.rawValue, currency.rawValue, posting.entry, kind.rawValue, amount, kind.counterAccount, -amount,
-                posting.balance, reference, note, now, caller?.rawValue,
+            values: [
+                .text(user.rawValue), .text(currency.rawValue), .integer(posting.entry), .text(kind.rawValue),
+                .integer(amount), .text(kind.counterAccount), .integer(-amount), .integer(posting.balance),
+                .text(reference), note.sqlValue, .integer(now), (caller?.rawValue).sqlValue,
             ]) == 1
     }
 

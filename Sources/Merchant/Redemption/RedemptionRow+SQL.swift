@@ -184,10 +184,10 @@ extension RedemptionRow {
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'granted', $11)
             ON CONFLICT (redemption_key) DO NOTHING
             """,
-            [
-                key, user.rawValue, purchase.productID.rawValue, purchase.transactionID,
-                purchase.originalTransactionID, purchase.quantity, plan.grantsJSON, purchase.purchasedAt,
-                plan.expiresAt, now, purchase.signedAt,
+            values: [
+                .text(key), .text(user.rawValue), .text(purchase.productID.rawValue), .text(purchase.transactionID),
+                .text(purchase.originalTransactionID), .integer(purchase.quantity), .text(plan.grantsJSON),
+                .integer(purchase.purchasedAt), plan.expiresAt.sqlValue, .integer(now), .integer(purchase.signedAt),
             ]) == 1
     }
 
