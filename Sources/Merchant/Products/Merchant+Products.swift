@@ -183,7 +183,8 @@ extension Merchant {
     }
 
     private static func revision(_ connection: Connection) throws -> Int64 {
-        try connection.queryOne("SELECT revision FROM product_revision WHERE id = 1")?.int64(0) ?? 0
+        // The table has one row. By its number, SQLite would look it up in an index first.
+        try connection.queryOne("SELECT revision FROM product_revision")?.int64(0) ?? 0
     }
 
     /// Changes products, and raises the revision when `body` reports a change: to the current time in milliseconds, or
