@@ -34,7 +34,7 @@ struct EvidenceDownloads {
     /// Whether a user may download with or redeem a purchase with which other users have downloaded.
     func admits(_ user: UserID, to plan: RedemptionPlan) throws -> Bool {
         if plan.purchase.names(user) { return true }
-        if plan.product.kind == .autoRenewableSubscription,
+        if plan.kind == .autoRenewableSubscription,
             try SubscriptionRow.user(RedemptionKey.subscription(plan.purchase), connection) == user
         {
             return true
@@ -52,7 +52,7 @@ struct EvidenceDownloads {
 
     /// Whether earlier downloads with a purchase's evidence permit this user to redeem it.
     func allowRedemption(of plan: RedemptionPlan, by user: UserID) throws -> Bool {
-        if plan.product.kind != .consumable, policy.conflict == .transfer { return true }
+        if plan.kind != .consumable, policy.conflict == .transfer { return true }
         return try admits(user, to: plan)
     }
 }

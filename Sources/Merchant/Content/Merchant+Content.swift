@@ -77,7 +77,7 @@ extension Merchant {
     ) async throws -> ContentVersion {
         let plans = items.compactMap { item -> RedemptionPlan? in
             if case .plan(let plan) = item { plan } else { nil }
-        }.filter { $0.product.grants.contains(.content(item)) }
+        }.filter { $0.grants.contains(.content(item)) }
         guard !plans.isEmpty else { throw MerchantError(.notEntitled) }
         let policy = self.policy
         let (version, isEntitled) = try await database.read { connection in
@@ -149,7 +149,7 @@ extension Merchant {
         var plan = plan
         let now = times[plan.purchase.environment]
         var subscription: SubscriptionRow?
-        if plan.product.kind == .autoRenewableSubscription {
+        if plan.kind == .autoRenewableSubscription {
             let key = RedemptionKey.subscription(plan.purchase)
             var row = try SubscriptionRow.find(key, connection) ?? SubscriptionRow(key: key)
             row.facts.merge(plan.facts)

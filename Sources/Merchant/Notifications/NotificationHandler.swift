@@ -54,7 +54,7 @@ struct NotificationHandler {
 
     /// The product's kind on the merchant's list; for an unlisted product, the kind that the store states.
     private var kind: ProductKind {
-        if case .plan(let plan) = item { return plan.product.kind }
+        if case .plan(let plan) = item { return plan.kind }
         return purchase.statedKind ?? .consumable
     }
 

@@ -146,7 +146,7 @@ extension Merchant {
                 plan.statement = renewals[purchase.originalTransactionID]
             }
             if plan.obstacle == .wrongKind {
-                kindMismatches.report(purchase, listed: plan.product.kind, at: times.machine)
+                kindMismatches.report(purchase, listed: plan.kind, at: times.machine)
             }
             return .plan(plan)
         }

@@ -36,31 +36,30 @@ struct Redeemer {
         plans.sort { ($0.lockName, $0.index) < ($1.lockName, $1.index) }
         var outcomes = [Outcome?](repeating: nil, count: items.count)
         var locked: String?
-        for (name, index, plan) in plans {
-            if plan.product.kind == .autoRenewableSubscription, name != locked {
+        for (name, index, var plan) in plans {
+            if plan.kind == .autoRenewableSubscription, name != locked {
                 try SubscriptionRow.lock(name, connection)
                 locked = name
             }
-            outcomes[index] = try redeem(plan, for: claimant)
+            outcomes[index] = try redeem(&plan, for: claimant)
         }
         return answer(items, outcomes)
     }
 
     private func answer(_ items: [RedemptionItem], _ outcomes: [Outcome?]) -> RedemptionAnswer {
         var answer = RedemptionAnswer(redeemed: [], refused: [])
-        for (item, outcome) in zip(items, outcomes) {
+        for (index, outcome) in outcomes.enumerated() {
             switch outcome {
             case .redeemed(let transaction): answer.redeemed.append(transaction)
-            case .refused(let code): answer.refuse(item.purchase, code)
+            case .refused(let code): answer.refuse(items[index].purchase, code)
             case .waiting: break
-            case nil: answer.refuse(item.purchase, .unknownProduct)
+            case nil: answer.refuse(items[index].purchase, .unknownProduct)
             }
         }
         return answer
     }
 
-    private func redeem(_ plan: RedemptionPlan, for claimant: Claimant) throws -> Outcome {
-        var plan = plan
+    private func redeem(_ plan: inout RedemptionPlan, for claimant: Claimant) throws -> Outcome {
         let known = try record(&plan)
         let owner = try PurchaseOwner(of: plan.purchase, plan.key, known, claimant) {
             try AccountToken.owner($0, connection)
@@ -94,7 +93,7 @@ struct Redeemer {
     /// Adds the facts that a purchase proves to its subscription, and the subscription's to the plan.
     /// - Returns: the subscription; nil for a purchase of another kind.
     private func record(_ plan: inout RedemptionPlan) throws -> SubscriptionRow? {
-        guard plan.product.kind == .autoRenewableSubscription else { return nil }
+        guard plan.kind == .autoRenewableSubscription else { return nil }
         let row = try record(plan.facts, about: plan.purchase)
         if let row { plan.learn(from: row.facts, policy, at: time(of: plan)) }
         return row
@@ -125,7 +124,7 @@ struct Redeemer {
         _ plan: RedemptionPlan, _ known: SubscriptionRow?, ownedBy owner: UserID, askedBy user: UserID
     ) throws -> Outcome {
         if let obstacle = plan.obstacle {
-            if plan.isRefund { try revocation(plan.purchase, plan.key, plan.product.kind).revoke() }
+            if plan.isRefund { try revocation(plan.purchase, plan.key, plan.kind).revoke() }
             // A plan that is over may have been bought by another user, who also gets the later periods.
             if obstacle == .expired, var known, !known.facts.isRefunded(plan.key) {
                 try handOver(plan, &known, to: owner)
@@ -134,7 +133,7 @@ struct Redeemer {
             }
             return try answerAgain(plan, owner, user, obstacle)
         }
-        if plan.product.kind == .autoRenewableSubscription {
+        if plan.kind == .autoRenewableSubscription {
             guard let known else { return .refused(.malformedReceipt) }
             // A refunded period does not decide who owns the subscription.
             let period = try RedemptionRow.find(plan.key.text, connection)
@@ -204,16 +203,16 @@ struct Redeemer {
             switch grant {
             case .credits(let currency, let amount, let lifetime):
                 let account = policy.account(currency, boughtIn: plan.purchase.environment)
-                let now = times[account.environment]
-                settlement.grant(plan.key.text, to: owner, account) { [connection] in
+                let (key, now) = (plan.key.text, times[account.environment])
+                settlement.grant(key, to: owner, account) { [connection] in
                     try Ledger.credit(
-                        owner, account.name, amount, .grant, reference: plan.key.text,
+                        owner, account.name, amount, .grant, reference: key,
                         expiresAt: lifetime.map { now + $0 * 1_000 }, at: now, connection)
                 }
             case .entitlement, .content: giveRight(grant, plan, to: owner)
             }
         }
-        if plan.product.kind == .autoRenewableSubscription { try takeBackReplaced(plan) }
+        if plan.kind == .autoRenewableSubscription { try takeBackReplaced(plan) }
         try events.write(.redeemed(plan, owner), connection)
         return .redeemed(
             plan.answer(
@@ -227,12 +226,12 @@ struct Redeemer {
         guard let replacement = try settlement.subscription(key, connection)?.facts.replacement(of: plan.key) else {
             return
         }
-        try revocation(plan.purchase, plan.key, plan.product.kind).supersede(replacement)
+        try revocation(plan.purchase, plan.key, plan.kind).supersede(replacement)
     }
 
     private func giveRight(_ grant: ProductGrant, _ plan: RedemptionPlan, to owner: UserID) {
         guard let right = Right(grant) else { return }
-        if plan.product.kind == .autoRenewableSubscription {
+        if plan.kind == .autoRenewableSubscription {
             guard let expiresAt = plan.expiresAt else { return }
             return settlement.give(
                 SubscriptionRight(
@@ -317,7 +316,7 @@ struct Redeemer {
     private func settleConflict(
         _ plan: RedemptionPlan, _ row: RedemptionRow, _ owner: UserID, _ user: UserID
     ) throws -> Outcome {
-        guard plan.product.kind != .consumable else { return .refused(.alreadyRedeemed) }
+        guard plan.kind != .consumable else { return .refused(.alreadyRedeemed) }
         switch policy.conflict {
         case .refuse: return .refused(.alreadyRedeemed)
         case .transfer:
@@ -325,7 +324,7 @@ struct Redeemer {
             let rights = row.grants.filter { !$0.isCredits }
             guard try row.transfer(rights, to: owner, connection) else { return .refused(.unavailable) }
             // A subscription's rights were transferred with the subscription.
-            if plan.product.kind != .autoRenewableSubscription {
+            if plan.kind != .autoRenewableSubscription {
                 let now = time(of: plan)
                 settlement.afterPostings {
                     try Rights.revoke(of: row.userID, from: row.key, at: now, settlement, connection)

@@ -6,7 +6,8 @@ import StoreWire
 /// One purchase of the evidence with everything that is known before the database transaction.
 struct RedemptionPlan: Sendable {
     var purchase: VerifiedPurchase
-    var product: MerchantProduct
+    /// The product's kind on the merchant's list.
+    let kind: ProductKind
     /// The revision of the product list that the plan follows.
     let revision: Int64
     var key: RedemptionKey
@@ -29,9 +30,9 @@ struct RedemptionPlan: Sendable {
     /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity exceeds the limit.
     init(_ purchase: VerifiedPurchase, _ entry: ProductCatalog.Entry, _ policy: MerchantPolicy, at now: Int64) throws {
         self.purchase = purchase
-        product = entry.product
+        kind = entry.product.kind
         revision = entry.revision
-        key = RedemptionKey(purchase, kind: entry.product.kind)
+        key = RedemptionKey(purchase, kind: kind)
         formerKeys = RedemptionKey.former(purchase, entry.formerIdentities)
         expiresAt = purchase.expiresAt
         if purchase.quantity == 1 {
@@ -47,10 +48,10 @@ struct RedemptionPlan: Sendable {
         }
         if purchase.revokedAt != nil {
             obstacle = .revoked
-        } else if purchase.contradicts(product.kind) {
+        } else if purchase.contradicts(kind) {
             // With the wrong redemption key, the purchase could be redeemed twice or not at all.
             obstacle = .wrongKind
-        } else if product.kind == .autoRenewableSubscription, let expiresAt = purchase.expiresAt,
+        } else if kind == .autoRenewableSubscription, let expiresAt = purchase.expiresAt,
             purchase.isUpgraded == true
                 || Right.state(expiresAt: expiresAt, graceUntil: nil, revokedAt: nil, at: now) == .expired
         {
@@ -66,7 +67,7 @@ struct RedemptionPlan: Sendable {
         for former in formerKeys {
             guard let row = try RedemptionRow.find(former.text, connection) else { continue }
             // The product used to be owned forever and renews now: each later period is a separate purchase.
-            guard product.kind != .autoRenewableSubscription || row.transactionID == purchase.transactionID else {
+            guard kind != .autoRenewableSubscription || row.transactionID == purchase.transactionID else {
                 continue
             }
             key = former
@@ -76,13 +77,13 @@ struct RedemptionPlan: Sendable {
 
     /// The key of the row that every change of the purchase locks first. Rows are locked in the order of these keys.
     var lockName: String {
-        product.kind == .autoRenewableSubscription ? RedemptionKey.subscription(purchase) : key.text
+        kind == .autoRenewableSubscription ? RedemptionKey.subscription(purchase) : key.text
     }
 
     /// The facts that the purchase proves about its subscription; empty for other kinds of products.
     var facts: Subscription {
         // With the wrong kind, the key of the period is wrong too.
-        product.kind == .autoRenewableSubscription && obstacle != .wrongKind
+        kind == .autoRenewableSubscription && obstacle != .wrongKind
             ? Subscription(purchase, key, statement) : Subscription()
     }
 
@@ -104,7 +105,7 @@ struct RedemptionPlan: Sendable {
     /// Whether the evidence proves a refund. For a subscription, a receipt has the same date (`cancellation_date`)
     /// after a change of plan, which takes nothing from the subscriber.
     var isRefund: Bool {
-        purchase.revokedAt != nil && (product.kind != .autoRenewableSubscription || purchase.isUpgraded == false)
+        purchase.revokedAt != nil && (kind != .autoRenewableSubscription || purchase.isUpgraded == false)
     }
 
     /// Creates the answer about the purchase.
