@@ -18,16 +18,16 @@ import StoreWire
 ///
 /// A transaction that spends, adjusts or removes expired credits has only step 2.
 final class Settlement {
-    private struct Account: Hashable, Comparable {
+    private struct Account: Comparable {
         var user: UserID
         var currency: CurrencyID
 
         static func < (left: Account, right: Account) -> Bool {
-            (left.user.rawValue, left.currency.rawValue) < (right.user.rawValue, right.currency.rawValue)
+            (left.user, left.currency) < (right.user, right.currency)
         }
     }
 
-    private var postings: [Account: [() throws -> Void]] = [:]
+    private var postings: [(account: Account, body: () throws -> Void)] = []
     private var granted: [String: [CreditAccount]] = [:]
     private var endings: [() throws -> Void] = []
     private var calls: [() throws -> Void] = []
@@ -64,7 +64,7 @@ final class Settlement {
     /// Schedules a change of an account, after the changes that were scheduled for it before.
     /// - Parameter currency: the account's ``CreditAccount/name``.
     func post(_ user: UserID, _ currency: CurrencyID, _ body: @escaping () throws -> Void) {
-        postings[Account(user: user, currency: currency), default: []].append(body)
+        postings.append((Account(user: user, currency: currency), body))
     }
 
     /// Schedules the grant of a purchase's credits, as ``post(_:_:_:)`` does.
@@ -97,9 +97,10 @@ final class Settlement {
         where known.row != known.before {
             try known.row?.update(known.before, connection)
         }
-        for (_, bodies) in postings.sorted(by: { $0.key < $1.key }) {
-            for body in bodies { try body() }
+        let sorted = postings.enumerated().sorted {
+            ($0.element.account, $0.offset) < ($1.element.account, $1.offset)
         }
+        for (_, posting) in sorted { try posting.body() }
         for ending in endings { try ending() }
         for (key, known) in subscriptions.sorted(by: { $0.key < $1.key }) {
             guard let row = known.row, row.facts != known.before?.facts || given[key] != nil else { continue }
@@ -109,7 +110,7 @@ final class Settlement {
             try Rights.settle(chain, from: position, connection)
         }
         for call in calls { try call() }
-        postings = [:]
+        postings = []
         endings = []
         calls = []
         timed = [:]
