@@ -59,8 +59,6 @@ import Testing
         }
     }
 
-    private func checkCommands(_ html: String, _ path: String) { Self.checkCommands(html, path) }
-
     /// Every line that a page shows for the shell is a command that exists, with options that exist.
     static func checkCommands(_ html: String, _ path: String) {
         var checked: Set<String> = []
@@ -242,7 +240,7 @@ import Testing
             let registered = try await browser.submit(
                 apps, "/sandbox/managed/register", [("bundle", "com.example.drafts"), ("name", "Drafts")])
             let app = try await browser.follow(registered)
-            checkCommands(app.text, "managed app")
+            Self.checkCommands(app.text, "managed app")
             let made = try await browser.submit(
                 app, "/sandbox/managed/com.example.drafts/create",
                 [
@@ -251,7 +249,7 @@ import Testing
                 ])
             let draft = try await browser.follow(made)
             #expect(draft.text.contains("Ready to Submit"), "\(made.text) \(draft.text)")
-            checkCommands(draft.text, "managed product")
+            Self.checkCommands(draft.text, "managed product")
             let path = "/sandbox/managed/com.example.drafts/com.example.drafts.coins"
             func typed(_ price: String) -> [(String, String)] {
                 [
@@ -354,7 +352,7 @@ import Testing
                 ])
             let draft = try await browser.follow(made)
             #expect(draft.text.contains("Ready to Submit") && draft.text.contains("21000009"), "\(made.text)")
-            checkCommands(draft.text, "managed subscription")
+            Self.checkCommands(draft.text, "managed subscription")
             for form in draft.forms {
                 #expect(PageController.actions.contains { Self.matches(form.action, $0.path) }, "\(form.action)")
             }
@@ -478,7 +476,7 @@ import Testing
 
             let one = try await browser.get("/sandbox/subscriptions/\(tester)")
             #expect(one.text.contains("First period") && one.text.contains("Current"))
-            checkCommands(one.text, "subscriber")
+            Self.checkCommands(one.text, "subscriber")
             // The customer's page has the same button.
             let anew = try await browser.submit(page, increase, typed)
             #expect(anew.status == 303)

@@ -127,14 +127,15 @@ import Testing
     ])
     func strangeYAMLIsRefused(text: String) { #expect(yaml(text) != nil) }
 
-    /// Every value of a good document replaced by every other kind of value: taken or refused, and what is taken can be
-    /// written.
+    /// Values of every kind.
     private static let strangeValues: [JSONValue] = [
         .null, .bool(true), .number("1e999"), .number("-1"), .number("99999999999999999999"), .string(""),
         .string("\u{1F412}"), .array([]),
         .array([.null]), .object([:]), .object(["": .null]), .array([.object(["productID": .number("1")])]),
     ]
 
+    /// Every value of a good document replaced by every other kind of value: taken or refused, and what is taken can be
+    /// written.
     @Test func wrongTypesEverywhereInXcodesFile() throws {
         let app = try CatalogFixtures.documentedApp()
         let source = try JSONParser.parse(Array(StoreKitConfigurationFile.text(of: app).text.utf8), file: "a").value
@@ -151,6 +152,7 @@ import Testing
         #expect(refused > 500)
     }
 
+    /// The same of a document in our own format, with fewer values.
     @Test func wrongTypesEverywhereInOurFile() throws {
         let own = try YAMLParser.parse(Array(try CatalogFixtures.documentedYAML().utf8), file: "a").value
         for variant in own.variants(Array(Self.strangeValues.prefix(6))) {
