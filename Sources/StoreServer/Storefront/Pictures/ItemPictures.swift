@@ -110,7 +110,10 @@ final class ItemPictures: Sendable {
         }
         let state = FileState(path: picture.path, modified: file.modified, length: file.size)
         guard !damaged.withLock({ $0.contains(state) }) else { throw Unusable(reason: "The picture is damaged.") }
-        let bytes = Array(try file.read(at: 0, count: Int(file.size)).readableBytesView)
+        let bytes: [UInt8]
+        do { bytes = Array(try file.read(at: 0, count: Int(file.size)).readableBytesView) } catch {
+            throw Unusable(reason: "The file changed while it was read, or cannot be read.")
+        }
         let header: PictureHeader
         do { header = try PictureHeader(bytes) } catch { throw Unusable(reason: "The file \(error.message).") }
         // The file may have changed since the catalog was read.
