@@ -90,7 +90,7 @@ struct StoreKitCoverage {
             "| state | symbols |",
             "|---|---|",
             "| works | \(count("works")) |",
-            "| unavailable: the compiler says what to do instead | \(count("unavailable")) |",
+            "| unavailable: the compiler says why | \(count("unavailable")) |",
             "| absent, with the reason | \(count("absent")) |",
         ]
         var section: String?
@@ -106,7 +106,11 @@ struct StoreKitCoverage {
         }
         let ours = declarations.filter(Self.isOurs).sorted { ($0.path, $0.line) < ($1.path, $1.line) }
         if !ours.isEmpty {
-            lines += ["", "## Beside Apple's", "", "| symbol of this project |", "|---|"]
+            lines += [
+                "", "## Beside Apple's", "",
+                "`beginRefundRequest(for:)` is StoreKit 2's call without the window scene.", "",
+                "| symbol of this project |", "|---|",
+            ]
             lines += ours.map { "| `\($0.container.map { "\($0)." } ?? "")\($0.text)` |" }
         }
         return lines.joined(separator: "\n") + "\n"

@@ -98,8 +98,9 @@ extension MerchantTransport.Response {
         }
     }
 
-    /// The error for a response that is not successful. Only a 4xx status with the merchant's own error is permanent.
-    /// Any other failure may come from an intermediary, and abandoning a purchase because of it could lose money.
+    /// The error for a response that is not successful. Only a 4xx status other than 401, 408 and 429 with an error of
+    /// the merchant's that does not ask for a retry is permanent. Any other failure may come from an intermediary, and
+    /// abandoning a purchase because of it could lose money.
     var failure: MerchantClientError {
         let said = body.count <= 1 << 16 ? try? JSONDecoder().decode(MerchantWireError.self, from: body) : nil
         let detail = "the merchant answered \(status)" + (said.map { ": \($0.message)" } ?? "")
