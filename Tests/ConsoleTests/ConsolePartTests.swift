@@ -159,7 +159,7 @@ import Testing
                     address: "http://10.0.0.1\(node):8400", startedDate: "2027-01-15T07:00:00.000Z", isOwn: node == 1,
                     state: state, silence: silence)
             }
-            let control = SharedControl(
+            var control = SharedControl(
                 calls: console.store.inProcessControl,
                 processes: [
                     process(1, "ready"), process(2, "cannot_hear"), process(3, "silent", silence: 180),
@@ -167,11 +167,14 @@ import Testing
                 ])
             var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
             logger.logLevel = .critical
-            let application = ConsoleApplication(
-                ConsoleConfiguration(limits: ServerLimits()), ConsoleBackends(control: control),
-                now: { console.now.date }, logger: logger, onReady: { _ in })
-            let browser = TestBrowser(responder: application.router().buildResponder())
-            let settings = try await browser.get("/sandbox/settings").text
+            func browser(_ control: SharedControl) -> TestBrowser {
+                let application = ConsoleApplication(
+                    ConsoleConfiguration(limits: ServerLimits()), ConsoleBackends(control: control),
+                    now: { console.now.date }, logger: logger, onReady: { _ in })
+                return TestBrowser(responder: application.router().buildResponder())
+            }
+            let shared = browser(control)
+            let settings = try await shared.get("/sandbox/settings").text
             #expect(settings.contains("id=\"processes\""))
             for words in [
                 "process 4701 on store-1", "this one", "http://10.0.0.13:8400", "2027-01-15 07:00:00", "Ready",
@@ -180,23 +183,29 @@ import Testing
             ] {
                 #expect(settings.contains(words), "\(words)")
             }
-            let overview = try await browser.get("/sandbox").text
+            let overview = try await shared.get("/sandbox").text
             #expect(overview.contains("4 not ready") && overview.contains("of this process"))
-            #expect(try await browser.get("/sandbox/notifications").text.contains(ProcessParts.ownNote))
+            #expect(try await shared.get("/sandbox/notifications").text.contains(ProcessParts.ownNote))
+
+            // Without the list, the overview does not look like that of a store of one process.
+            control.processes = nil
+            let failed = try await browser(control).get("/sandbox")
+            #expect(failed.status == 503 && failed.text.contains("The server answered HTTP 503."))
         }
     }
 }
 
-/// A control port of a store that has processes beside it.
+/// A control port of a store that has processes beside it. It does not tell its settings when it has no list of them.
 private struct SharedControl: APICalls {
     let calls: any APICalls
-    let processes: [ControlAPI.StoreProcess]
+    var processes: [ControlAPI.StoreProcess]?
 
     func send(
         _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer {
         var answer = try await calls.send(method, path, body: body, type: type, token: token, for: caller)
         guard path == ControlRoute.settings.path else { return answer }
+        guard let processes else { return APIAnswer(status: 503, body: Data()) }
         var settings = try JSONDecoder().decode(ControlAPI.Settings.self, from: answer.body)
         settings.processes = processes
         answer.body = try JSONEncoder().encode(settings)

@@ -36,7 +36,7 @@ enum NotificationPages {
         var page = ConsolePage("Notifications")
         if request.api.hasStore { page.sections.append(store(request)) }
         if request.api.hasMerchant { page.sections.append(try await WebhookParts.section(request)) }
-        let ownNote = await request.processes().map { _ in ProcessParts.ownNote }
+        let ownNote = (try? await request.processes()).map { _ in ProcessParts.ownNote }
         if let sheets: [ControlAPI.WaitingSheet] = try? await request.api.ask(.sheets) {
             var section = self.sheets(request, sheets)
             section.text = ownNote

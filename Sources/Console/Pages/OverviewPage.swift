@@ -132,7 +132,7 @@ enum OverviewPage {
             section.numbers.append(
                 number("Catalog problems", catalog.problems.count, link: request.link("products"), tone: .bad))
         }
-        let processes = await request.processes()
+        let processes = try await request.processes()
         if let sheets: [ControlAPI.WaitingSheet] = try? await request.api.ask(.sheets) {
             var open = number("Open payment sheets", sheets.count, link: request.link("notifications") + "#sheets")
             open.note = processes == nil ? nil : "of this process"

@@ -29,7 +29,7 @@ enum ProcessParts {
         return section
     }
 
-    /// The number of processes, and of those that cannot answer requests.
+    /// The number of processes, and of those that are not ready.
     static func number(_ request: PageRequest, _ processes: [ControlAPI.StoreProcess]) -> ConsoleNumber {
         let failing = processes.count { $0.state != ControlAPI.StoreProcess.ready }
         return ConsoleNumber(
@@ -60,7 +60,8 @@ enum ProcessParts {
 
 extension PageRequest {
     /// The processes that share the store; nil for a store of one process.
-    func processes() async -> [ControlAPI.StoreProcess]? {
-        (try? await api.ask(ControlRoute.settings, as: ControlAPI.Settings.self))?.processes
+    /// - Throws: ``APIProblem``.
+    func processes() async throws -> [ControlAPI.StoreProcess]? {
+        try await api.ask(ControlRoute.settings, as: ControlAPI.Settings.self).processes
     }
 }
