@@ -23,12 +23,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 DER = serialization.Encoding.DER
-# The program that runs a language's file, and the file's name.
+MAGAZINE = stores.ROOT / "Examples/Magazine/Magazine.yaml"
+# The program that runs or builds a language's file, and the file's name.
 LANGUAGES = {
     "curl": (["bash"], "verify.sh"), "Python": (["python3"], "verify.py"), "Node": (["node"], "verify.js"),
-    "Swift": (["swiftc", "-o", "verify"], "main.swift"), "Go": (["go", "run"], "verify.go"),
+    "Swift": (["swiftc", "-o", "verify"], "main.swift"), "Go": (["go", "build", "-o", "verify"], "verify.go"),
     "PHP": (["php"], "verify.php"), "Ruby": (["ruby"], "verify.rb"), "Java": (["java"], "Verify.java"),
 }
+# Those that are built.
+BUILT = {"Swift", "Go"}
 # What two languages build with their first program, and keep: C's modules below Foundation, and Go's library. Beside
 # other tests, all of it and the program may take more than a minute.
 PARTS = {
@@ -39,15 +42,24 @@ PARTS = {
 LIMIT = 60
 
 
-def snippets(store, section):
-    """The programs of a section of the page, by their labels."""
+def shown(store, path):
+    """A page of the console."""
     # Browsers know the console's name; not every resolver does.
     console = store.console.replace("cornerstore.localhost", "127.0.0.1")
-    with urllib.request.urlopen(console + "/sandbox/snippets?app=com.example.monkeys", timeout=60) as answer:
-        page = answer.read().decode()
-    part = re.search(f'<section id="{section}"(.*?)</section>', page, re.S).group(1)
-    found = re.findall(r'<span class="dim">([^<]*)</span><pre><code>(.*?)</code>', part, re.S)
+    with urllib.request.urlopen(f"{console}/sandbox/{path}", timeout=60) as answer:
+        return answer.read().decode()
+
+
+def codes(page):
+    """The lines that a page or a part of it shows for copying, by their labels."""
+    found = re.findall(r'<span class="dim">([^<]*)</span><pre><code>(.*?)</code>', page, re.S)
     return {html.unescape(label): html.unescape(code) for label, code in found}
+
+
+def snippets(store, section, app="com.example.monkeys"):
+    """The programs of a section of the page, by their labels."""
+    page = shown(store, f"snippets?app={app}")
+    return codes(re.search(f'<section id="{section}"(.*?)</section>', page, re.S).group(1))
 
 
 def run(command, folder, **environment):
@@ -59,17 +71,58 @@ def run(command, folder, **environment):
     return done.stdout.strip()
 
 
+def prepared(language, folder):
+    """The command that runs a language's program in a folder. A language that is built is built now."""
+    command, name = LANGUAGES[language]
+    if language not in BUILT:
+        return [*command, name]
+    run([*command, name], folder)
+    return [str(folder / "verify")]
+
+
+@pytest.fixture(scope="module")
+def store():
+    """A store that also sells subscriptions."""
+    with stores.running(more=[MAGAZINE]) as running:
+        yield running
+
+
 @pytest.fixture(scope="module")
 def folder(store, tmp_path_factory):
-    """A folder with the file `receipt`, of a purchase at the store."""
+    """A folder with the files `credits` and `subscription`: receipts of purchases at the store."""
     made = tmp_path_factory.mktemp("snippets")
     run([store.program, "buy", "com.example.monkeys.credits5", "--app", "com.example.monkeys", "--receipt-out",
-         str(made / "receipt"), "--data", store.data], made)
+         str(made / "credits"), "--data", store.data], made)
+    customer = store.customer()
+    customer.subscribe("com.example.magazine", "com.example.magazine.premium")
+    (made / "subscription").write_bytes(customer.receipt("com.example.magazine", "1.0"))
     return made
 
 
+@pytest.fixture(scope="module")
+def path(store, folder):
+    """A `PATH` with the command `cornerstore`."""
+    bin = folder / "bin"
+    bin.mkdir()
+    (bin / "cornerstore").symlink_to(pathlib.Path(store.program).resolve())
+    return f"{bin}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="module")
+def secret(store, folder, path):
+    """The shared secret of the app with the subscription, as the page's command finds it."""
+    command = snippets(store, "verify", "com.example.magazine")["The app's shared secret"]
+    return run(["bash", "-c", f'{command}; printf %s "$CORNERSTORE_SHARED_SECRET"'], folder, PATH=path)
+
+
 def test_every_language_has_its_program(store):
-    assert set(snippets(store, "verify")) == set(LANGUAGES)
+    assert set(snippets(store, "verify")) == set(LANGUAGES) | {"The app's shared secret"}
+
+
+def test_a_subscription_is_not_verified_without_the_secret(store, folder):
+    receipt = base64.b64encode((folder / "subscription").read_bytes()).decode()
+    url = store.addresses["sandbox"] + "/verifyReceipt"
+    assert stores.request("POST", url, {"receipt-data": receipt})["status"] == 21004
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -82,18 +135,18 @@ def test_a_part_is_built_before_the_program(store, tmp_path, part):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_store_takes_the_receipt(store, folder, language):
+def test_the_store_takes_the_receipts(store, folder, secret, language):
     command, name = LANGUAGES[language]
     if not shutil.which(command[0]):
         pytest.skip(f"{language} is not installed")
     place = folder / language
     place.mkdir()
-    shutil.copy(folder / "receipt", place)
     (place / name).write_text(snippets(store, "verify")[language] + "\n", encoding="utf-8")
-    output = run([*command, name], place)
-    if language == "Swift":
-        output = run([str(place / "verify")], place)
-    assert output == "0" or json.loads(output)["status"] == 0, output
+    command = prepared(language, place)
+    for receipt, environment in [("credits", {}), ("subscription", {"CORNERSTORE_SHARED_SECRET": secret})]:
+        shutil.copy(folder / receipt, place / "receipt")
+        output = json.loads(run(command, place, **environment))
+        assert (output if isinstance(output, int) else output["status"]) == 0, receipt
 
 
 def signer(store):
@@ -147,9 +200,9 @@ def payloads(store):
         "another algorithm": sign(payload, algorithm="none")}
 
 
-def refuses(command, name, folder, wrong):
+def refuses(command, folder, wrong):
     """Asserts that the program prints no payload."""
-    done = subprocess.run([*command, name], cwd=folder, capture_output=True, timeout=LIMIT, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, timeout=LIMIT, check=False)
     assert done.returncode != 0 and b"2000000000000001" not in done.stdout, f"{wrong}: {done.stdout}"
 
 
@@ -167,21 +220,18 @@ def test_only_the_stores_payloads_are_taken(store, tmp_path, language):
     shutil.copy(pathlib.Path(store.data) / "roots" / "jws-root.der", tmp_path)
     good, others = payloads(store)
     (tmp_path / "payload").write_text(good + "\n", encoding="ascii")
-    assert "2000000000000001" in run([*command, name], tmp_path)
+    command = prepared(language, tmp_path)
+    assert "2000000000000001" in run(command, tmp_path)
     for wrong, payload in others.items():
         (tmp_path / "payload").write_text(payload + "\n", encoding="ascii")
-        refuses(command, name, tmp_path, wrong)
+        refuses(command, tmp_path, wrong)
     (tmp_path / "payload").write_text(good, encoding="ascii")
     (tmp_path / "jws-root.der").write_bytes(impostor(signer(store)[2][2]).public_bytes(DER))
-    refuses(command, name, tmp_path, "another root")
+    refuses(command, tmp_path, "another root")
 
 
-def test_the_merchant_answers(store, folder):
+def test_the_merchant_answers(store, folder, path):
     programs = snippets(store, "merchant")
-    bin = folder / "bin"
-    bin.mkdir()
-    (bin / "cornerstore").symlink_to(pathlib.Path(store.program).resolve())
-    path = f"{bin}{os.pathsep}{os.environ['PATH']}"
     key = run(["bash", "-c", programs.pop("Make an API key")], folder, CORNERSTORE_DATA=store.data, PATH=path)
     for label, program in programs.items():
         command = ["python3", "-c", program] if label == "Python" else ["bash", "-c", program]
@@ -224,13 +274,9 @@ def test_a_webhook_is_taken_when_its_signature_is_right(store, tmp_path, languag
         held.close()
 
 
-def test_a_test_event_arrives(store, tmp_path):
+def test_a_test_event_arrives(store, tmp_path, path):
     programs = snippets(store, "webhook")
     secret, serve, test = (programs[label] for label in programs if label[0] in "123")
-    bin = tmp_path / "bin"
-    bin.mkdir()
-    (bin / "cornerstore").symlink_to(pathlib.Path(store.program).resolve())
-    path = f"{bin}{os.pathsep}{os.environ['PATH']}"
     secret = run(["bash", "-c", f'{secret}; printf %s "$CORNERSTORE_WEBHOOK_SECRET"'], tmp_path, PATH=path)
     with contextlib.closing(stores.Receiver(status=204)) as receiver:
         there = "http://127.0.0.1:9000/"

@@ -245,18 +245,21 @@ enum SettingsPages {
         }
         page.text = "Programs with this store's addresses."
         let url = request.api.backends.addresses.base(request.environment.name) + StoreRoute.verifyReceipt.path
-        var verify = ConsoleSection(
-            "verify", "Verify a receipt", text: "Each reads the file receipt and says whether the store takes it.")
-        verify.codes = Snippets.verify(url)
         let app = request.apps.first { $0.bundleId == request.app } ?? request.apps.first
+        let bundle = app?.bundleId ?? "com.example.app"
+        var verify = ConsoleSection(
+            "verify", "Verify a receipt",
+            text:
+                "Each reads the file receipt and says whether the store takes it. A receipt with an auto-renewable subscription needs the app's shared secret, in CORNERSTORE_SHARED_SECRET."
+        )
+        verify.codes = Snippets.verify(url, bundle: bundle)
         var check = ConsoleSection(
             "check", "Check a JWS",
             text:
                 "Each reads the files payload and jws-root.der, a copy of the store's roots/jws-root.der, and prints the signed payload. With Apple's root they check Apple's payloads."
         )
         check.codes = Snippets.check(
-            isProduction: request.environment == .production, bundle: app?.bundleId ?? "com.example.app",
-            app: app?.appId ?? 1_000_000)
+            isProduction: request.environment == .production, bundle: bundle, app: app?.appId ?? 1_000_000)
         var merchant = ConsoleSection("merchant", "Call the merchant")
         merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))
         page.sections = request.api.hasMerchant ? [verify, check, merchant, webhook] : [verify, check]

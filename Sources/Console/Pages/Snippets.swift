@@ -2,21 +2,29 @@ import ConsolePages
 
 /// Programs in other languages with a store's addresses.
 enum Snippets {
-    /// Programs that verify a receipt.
-    static func verify(_ url: String) -> [ConsoleCode] {
+    /// The command that puts the app's shared secret in the environment, and programs that verify a receipt. They send
+    /// no `password` without the variable.
+    static func verify(_ url: String, bundle: String) -> [ConsoleCode] {
         [
+            ConsoleCode(
+                "The app's shared secret",
+                "export CORNERSTORE_SHARED_SECRET=$(cornerstore app secret \(bundle.shellWord))"),
             ConsoleCode(
                 "curl",
                 """
-                printf '{"receipt-data":"%s"}' "$(base64 -w0 receipt)" | curl -sS -H 'Content-Type: application/json' -d @- '\(url)'
+                password="${CORNERSTORE_SHARED_SECRET:+,\\"password\\":\\"$CORNERSTORE_SHARED_SECRET\\"}"
+                printf '{"receipt-data":"%s"%s}' "$(base64 -w0 receipt)" "$password" |
+                  curl -sS -H 'Content-Type: application/json' -d @- '\(url)'
                 """),
             ConsoleCode(
                 "Python",
                 """
-                import base64, json, urllib.request
+                import base64, json, os, urllib.request
 
-                body = json.dumps({"receipt-data": base64.b64encode(open("receipt", "rb").read()).decode()}).encode()
-                request = urllib.request.Request("\(url)", body, {"Content-Type": "application/json"})
+                body = {"receipt-data": base64.b64encode(open("receipt", "rb").read()).decode()}
+                if secret := os.environ.get("CORNERSTORE_SHARED_SECRET"):
+                    body["password"] = secret
+                request = urllib.request.Request("\(url)", json.dumps(body).encode(), {"Content-Type": "application/json"})
                 print(json.load(urllib.request.urlopen(request))["status"])
                 """),
             ConsoleCode(
@@ -24,7 +32,7 @@ enum Snippets {
                 """
                 const data = require("node:fs").readFileSync("receipt").toString("base64");
                 fetch("\(url)", { method: "POST", headers: { "Content-Type": "application/json" },
-                  body: JSON.stringify({ "receipt-data": data }) })
+                  body: JSON.stringify({ "receipt-data": data, password: process.env.CORNERSTORE_SHARED_SECRET }) })
                   .then((answer) => answer.json()).then((answer) => console.log(answer.status));
                 """),
             ConsoleCode(
@@ -36,9 +44,11 @@ enum Snippets {
                 #endif
 
                 let data = try Data(contentsOf: URL(fileURLWithPath: "receipt")).base64EncodedString()
+                var body = ["receipt-data": data]
+                body["password"] = ProcessInfo.processInfo.environment["CORNERSTORE_SHARED_SECRET"]
                 var request = URLRequest(url: URL(string: "\(url)")!)
                 request.httpMethod = "POST"
-                request.httpBody = try JSONSerialization.data(withJSONObject: ["receipt-data": data])
+                request.httpBody = try JSONSerialization.data(withJSONObject: body)
                 let (answer, _) = try await URLSession.shared.data(for: request)
                 print(String(decoding: answer, as: UTF8.self))
                 """),
@@ -51,7 +61,9 @@ enum Snippets {
 
                 func main() {
                     data, _ := os.ReadFile("receipt")
-                    body, _ := json.Marshal(map[string]string{"receipt-data": base64.StdEncoding.EncodeToString(data)})
+                    members := map[string]string{"receipt-data": base64.StdEncoding.EncodeToString(data)}
+                    if secret := os.Getenv("CORNERSTORE_SHARED_SECRET"); secret != "" { members["password"] = secret }
+                    body, _ := json.Marshal(members)
                     answer, err := http.Post("\(url)", "application/json", bytes.NewReader(body))
                     if err != nil { panic(err) }
                     var result struct{ Status int }
@@ -63,7 +75,8 @@ enum Snippets {
                 "PHP",
                 """
                 <?php
-                $body = json_encode(["receipt-data" => base64_encode(file_get_contents("receipt"))]);
+                $body = json_encode(array_filter(["receipt-data" => base64_encode(file_get_contents("receipt")),
+                  "password" => getenv("CORNERSTORE_SHARED_SECRET")]));
                 $context = stream_context_create(["http" => ["method" => "POST", "header" => "Content-Type: application/json", "content" => $body]]);
                 echo json_decode(file_get_contents("\(url)", false, $context))->status, "\\n";
                 """),
@@ -72,7 +85,8 @@ enum Snippets {
                 """
                 require "base64"; require "json"; require "net/http"
 
-                body = { "receipt-data" => Base64.strict_encode64(File.binread("receipt")) }.to_json
+                body = { "receipt-data" => Base64.strict_encode64(File.binread("receipt")),
+                         "password" => ENV["CORNERSTORE_SHARED_SECRET"] }.compact.to_json
                 puts JSON.parse(Net::HTTP.post(URI("\(url)"), body, "Content-Type" => "application/json").body)["status"]
                 """),
             ConsoleCode(
@@ -83,8 +97,11 @@ enum Snippets {
                 class Verify {
                     public static void main(String[] arguments) throws Exception {
                         var data = Base64.getEncoder().encodeToString(Files.readAllBytes(Path.of("receipt")));
+                        var secret = System.getenv("CORNERSTORE_SHARED_SECRET");
+                        var password = secret == null ? "" : ",\\"password\\":\\"" + secret + "\\"";
+                        var body = "{\\"receipt-data\\":\\"" + data + "\\"" + password + "}";
                         var request = HttpRequest.newBuilder(URI.create("\(url)")).header("Content-Type", "application/json")
-                            .POST(HttpRequest.BodyPublishers.ofString("{\\"receipt-data\\":\\"" + data + "\\"}")).build();
+                            .POST(HttpRequest.BodyPublishers.ofString(body)).build();
                         System.out.println(HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString()).body());
                     }
                 }
