@@ -31,6 +31,10 @@ import Testing
             }
             #expect(throws: Never.self, "\(match.1)") { try Cornerstore.parseAsRoot(words) }
         }
+        // The shell replaces a variable in double quotes only.
+        for match in page.text.unescaped.matches(of: /.Authorization: Bearer \$KEY./) {
+            #expect(match.0 == "\"Authorization: Bearer $KEY\"")
+        }
         // Every link leads to a page that exists.
         for match in page.text.matches(of: /href="(\/(?:sandbox|production)[^"#]*)/) {
             let linked = try await browser.get(String(match.1).unescaped)

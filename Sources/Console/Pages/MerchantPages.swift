@@ -48,11 +48,7 @@ enum MerchantPages {
             ConsoleCode("Products", "cornerstore merchant products list"),
             ConsoleCode("A user", "cornerstore merchant user ann"),
             ConsoleCode("The books", "cornerstore merchant check"),
-            ConsoleCode(
-                "Admin API",
-                PageRequest.curl(
-                    .get, request.api.backends.addresses.base("merchant") + MerchantRoute.adminProducts.path, nil,
-                    key: "$KEY")),
+            ConsoleCode("Admin API", request.merchantCurl(.adminProducts)),
         ]
         return page
     }
@@ -136,12 +132,7 @@ enum MerchantPages {
         page.sections += await MerchantParts.transaction(request, id: id, original: original, bundle: nil)
         page.commands = [
             ConsoleCode("Command", command(id, original)),
-            ConsoleCode(
-                "Admin API",
-                PageRequest.curl(
-                    .get,
-                    request.api.backends.addresses.base("merchant")
-                        + MerchantRoute.transaction(id, original: original).path, nil, key: "$KEY")),
+            ConsoleCode("Admin API", request.merchantCurl(.transaction(id, original: original))),
         ]
         return page
     }
@@ -291,11 +282,7 @@ enum MerchantPages {
                 "Give",
                 "cornerstore merchant adjust \(id.rawValue.shellWord) --give 10 --currency \((currency ?? "coins").shellWord)"
             ),
-            ConsoleCode(
-                "Admin API",
-                PageRequest.curl(
-                    .get, request.api.backends.addresses.base("merchant") + MerchantRoute.user(id).path, nil,
-                    key: "$KEY")),
+            ConsoleCode("Admin API", request.merchantCurl(.user(id))),
         ]
         return page
     }

@@ -26,11 +26,7 @@ enum MerchantSettings {
     static func commands(_ request: PageRequest) -> [ConsoleCode] {
         [
             ConsoleCode("The merchant's settings", "cornerstore merchant settings"),
-            ConsoleCode(
-                "Admin API",
-                PageRequest.curl(
-                    .get, request.api.backends.addresses.base("merchant") + MerchantRoute.settings.path, nil,
-                    key: "$KEY")),
+            ConsoleCode("Admin API", request.merchantCurl(.settings)),
         ]
     }
 

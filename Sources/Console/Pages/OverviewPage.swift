@@ -82,11 +82,7 @@ enum OverviewPage {
         page.commands = [
             ConsoleCode("Dead webhooks", "cornerstore merchant webhooks dead"),
             ConsoleCode("Redeemed purchases", "cornerstore merchant redemptions"),
-            ConsoleCode(
-                "Admin API",
-                PageRequest.curl(
-                    .get, request.api.backends.addresses.base("merchant") + MerchantRoute.deadWebhooks.path, nil,
-                    key: "$KEY")),
+            ConsoleCode("Admin API", request.merchantCurl(.deadWebhooks)),
         ]
         return page
     }

@@ -2,6 +2,7 @@ import ConsolePages
 import ControlWire
 import CornerstoreEncoding
 import Foundation
+import MerchantWire
 import StoreWire
 
 /// A request for a page, with what every page needs.
@@ -64,10 +65,15 @@ struct PageRequest: Sendable {
         Self.curl(route.method, api.backends.addresses.base("control") + route.path, body)
     }
 
-    static func curl(_ method: RouteMethod, _ url: String, _ body: String?, key: String? = nil) -> String {
+    /// The `curl` line of a `GET` to the merchant's admin API. The shell's variable `KEY` has the API key; the shell
+    /// replaces it in double quotes only.
+    func merchantCurl(_ route: MerchantRoute) -> String {
+        "curl -sS -H \"Authorization: Bearer $KEY\" '\(api.backends.addresses.base("merchant"))\(route.path)'"
+    }
+
+    static func curl(_ method: RouteMethod, _ url: String, _ body: String?) -> String {
         var line = "curl -sS"
         if method != .get { line += " -X \(method.rawValue)" }
-        if let key { line += " -H 'Authorization: Bearer \(key)'" }
         if let body { line += " -H 'Content-Type: application/json' -d '\(body.replacing("'", with: "'\\''"))'" }
         return line + " '\(url)'"
     }
