@@ -80,6 +80,16 @@ import Testing
         #expect(nobodys.text.contains("No user has redeemed this purchase"))
     }
 
+    @Test func `a webhook's steps start the merchant on its own data`() async throws {
+        let browser = RunningConsole.ofMerchant(variable: ("CORNERSTORE_MERCHANT_DATA", "/srv/books"))
+        let page = try await browser.get("/production/snippets").text.unescaped
+        let section = try #require(page.firstMatch(of: /<section id="webhook"(.*?)<\/section>/.dotMatchesNewlines())).1
+        #expect(section.contains("Stop the merchant first.") && !section.contains("the store"))
+        let start =
+            "<code>CORNERSTORE_MERCHANT_DATA=/srv/books cornerstore merchant serve --webhook http://127.0.0.1:9000/</code>"
+        #expect(section.contains(start))
+    }
+
     @Test func theRatesAreShown() async throws {
         let page = try await RunningConsole.ofMerchant().get("/production/settings")
         #expect(page.text.contains("20 a second, 60 at once") && page.text.contains("0.5 a second"))

@@ -103,9 +103,12 @@ struct RunningConsole: Sendable {
     }
 
     /// A browser at the console of a merchant that runs without a store.
-    static func ofMerchant(adminToken: String? = nil) -> TestBrowser {
+    static func ofMerchant(
+        adminToken: String? = nil, variable: (name: String, value: String)? = nil
+    ) -> TestBrowser {
         var settings = ConsoleConfiguration(limits: ServerLimits())
         settings.adminToken = adminToken
+        settings.commandVariable = variable
         var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .critical
         let now = TestTime()

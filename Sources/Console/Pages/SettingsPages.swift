@@ -234,9 +234,9 @@ enum SettingsPages {
         var webhook = ConsoleSection(
             "webhook", "Take a webhook",
             text:
-                "Stop the store first. Standard Webhooks has libraries for other languages, which check the same signature."
+                "Stop the \(request.api.hasStore ? "store" : "merchant") first. Standard Webhooks has libraries for other languages, which check the same signature."
         )
-        webhook.codes = Snippets.webhook
+        webhook.codes = Snippets.webhook(hasStore: request.api.hasStore)
         guard request.api.hasStore else {
             var merchant = ConsoleSection("merchant", "Call the merchant")
             merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))

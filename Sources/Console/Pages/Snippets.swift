@@ -109,17 +109,31 @@ enum Snippets {
         ]
     }
 
-    /// Programs that take the merchant's webhooks on port 9000. They need no library.
-    static let webhook: [ConsoleCode] = [
-        ConsoleCode(
-            "1. Make a secret, in the shell that starts the receiver and the store",
-            "export CORNERSTORE_WEBHOOK_SECRET=$(cornerstore merchant webhooks secret)"),
-        ConsoleCode(
-            "2. Start one of the receivers below; then the store, with its catalog files",
-            "cornerstore serve App.storekit --webhook http://127.0.0.1:9000/"),
-        ConsoleCode(
-            "3. Send a test event, also by the button on Notifications",
-            "CORNERSTORE_MERCHANT_WEBHOOK=http://127.0.0.1:9000/ cornerstore merchant webhooks test"),
+    /// The steps to take the merchant's webhooks on port 9000, and programs that do. They need no library.
+    /// - Parameter hasStore: whether the merchant runs beside a store, and starts with it.
+    static func webhook(hasStore: Bool) -> [ConsoleCode] {
+        let server = hasStore ? "store" : "merchant"
+        let start =
+            hasStore
+            ? ConsoleCode(
+                "2. Start one of the receivers below; then the store, with its catalog files",
+                "cornerstore serve App.storekit --webhook http://127.0.0.1:9000/")
+            : ConsoleCode(
+                "2. Start one of the receivers below; then the merchant, with its other options",
+                "cornerstore merchant serve --webhook http://127.0.0.1:9000/")
+        return [
+            ConsoleCode(
+                "1. Make a secret, in the shell that starts the receiver and the \(server)",
+                "export CORNERSTORE_WEBHOOK_SECRET=$(cornerstore merchant webhooks secret)"),
+            start,
+            ConsoleCode(
+                "3. Send a test event, also by the button on Notifications",
+                "CORNERSTORE_MERCHANT_WEBHOOK=http://127.0.0.1:9000/ cornerstore merchant webhooks test"),
+        ] + receivers
+    }
+
+    /// Programs that take webhooks.
+    private static let receivers = [
         ConsoleCode(
             "Python",
             """
