@@ -252,11 +252,12 @@ def test_a_webhook_is_taken_when_its_signature_is_right(store, tmp_path, languag
     environment = os.environ | {"CORNERSTORE_WEBHOOK_SECRET": "whsec_" + base64.b64encode(key).decode()}
     program = subprocess.Popen([*command, name], cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
 
-    def send(key, sent, body=body):
+    def send(key, sent, without=None):
         code = hmac.digest(key, f"e1.{sent}.".encode() + body, "sha256")
         signature = "v1,AAAA v1," + base64.b64encode(code).decode()
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/", body, {
-            "webhook-id": "e1", "webhook-timestamp": str(sent), "webhook-signature": signature})
+        headers = {"webhook-id": "e1", "webhook-timestamp": str(sent), "webhook-signature": signature}
+        headers.pop(without, None)
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/", body, headers)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status
@@ -266,9 +267,15 @@ def test_a_webhook_is_taken_when_its_signature_is_right(store, tmp_path, languag
     try:
         until_open(port, program)
         now = int(time.time())
-        assert send(os.urandom(32), now) == 401
-        assert send(key, now - 3600) == 401
-        assert send(key, now) == 204
+        # A request whose body does not arrive holds up no other.
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as stalled:
+            stalled.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+            assert send(os.urandom(32), now) == 401
+            assert send(key, now - 3600) == 401
+            assert send(key, "now") == 401
+            for header in ("webhook-id", "webhook-timestamp", "webhook-signature"):
+                assert send(key, now, without=header) == 401, header
+            assert send(key, now) == 204
         assert program.stdout.readline() == b"e1 " + body + b"\n"
     finally:
         program.kill()

@@ -138,24 +138,27 @@ enum Snippets {
             "Python",
             """
             import base64, hmac, os, time
-            from http.server import BaseHTTPRequestHandler, HTTPServer
+            from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
             KEY = base64.b64decode(os.environ["CORNERSTORE_WEBHOOK_SECRET"].removeprefix("whsec_"))
 
             class Receiver(BaseHTTPRequestHandler):
+                timeout = 15  # Seconds to wait for more of a request.
+
                 def do_POST(self):
-                    body = self.rfile.read(int(self.headers["Content-Length"]))
-                    id, sent = self.headers["webhook-id"], self.headers["webhook-timestamp"]
+                    body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                    id, sent = self.headers["webhook-id"], self.headers.get("webhook-timestamp", "")
                     code = hmac.digest(KEY, f"{id}.{sent}.".encode() + body, "sha256")
                     right = b"v1," + base64.b64encode(code)
-                    signatures = self.headers["webhook-signature"].encode().split()
-                    if not any(hmac.compare_digest(one, right) for one in signatures) or abs(time.time() - int(sent)) > 300:
+                    signatures = self.headers.get("webhook-signature", "").encode().split()
+                    is_ours = any(hmac.compare_digest(one, right) for one in signatures)
+                    if not (is_ours and sent.isdecimal() and abs(time.time() - int(sent)) < 300):
                         return self.send_error(401)
                     print(id, body.decode(), flush=True)  # Keep it under its id first: an event may come twice.
                     self.send_response(204)
                     self.end_headers()
 
-            HTTPServer(("127.0.0.1", 9000), Receiver).serve_forever()
+            ThreadingHTTPServer(("127.0.0.1", 9000), Receiver).serve_forever()
             """),
         ConsoleCode(
             "Node",
@@ -186,6 +189,7 @@ enum Snippets {
             import java.nio.charset.StandardCharsets;
             import java.security.MessageDigest;
             import java.util.Base64;
+            import java.util.concurrent.Executors;
             import javax.crypto.Mac;
             import javax.crypto.spec.SecretKeySpec;
 
@@ -194,6 +198,7 @@ enum Snippets {
                     var secret = System.getenv("CORNERSTORE_WEBHOOK_SECRET").replace("whsec_", "");
                     var key = new SecretKeySpec(Base64.getDecoder().decode(secret), "HmacSHA256");
                     var server = HttpServer.create(new InetSocketAddress("127.0.0.1", 9000), 0);
+                    server.setExecutor(Executors.newCachedThreadPool());
                     server.createContext("/", exchange -> {
                         var status = 401;
                         try (exchange) {
@@ -201,13 +206,15 @@ enum Snippets {
                             var body = exchange.getRequestBody().readAllBytes();
                             var id = fields.getFirst("webhook-id");
                             var sent = fields.getFirst("webhook-timestamp");
+                            var signatures = fields.getFirst("webhook-signature");
                             var mac = Mac.getInstance("HmacSHA256");
                             mac.init(key);
                             mac.update((id + "." + sent + ".").getBytes(StandardCharsets.UTF_8));
                             var right = ("v1," + Base64.getEncoder().encodeToString(mac.doFinal(body))).getBytes();
-                            for (var one : fields.getFirst("webhook-signature").split(" "))
-                                if (MessageDigest.isEqual(one.getBytes(), right)) status = 204;
-                            if (Math.abs(System.currentTimeMillis() / 1000 - Long.parseLong(sent)) > 300) status = 401;
+                            var date = sent != null && sent.matches("[0-9]{1,15}") ? Long.parseLong(sent) : 0;
+                            if (signatures != null && Math.abs(System.currentTimeMillis() / 1000 - date) < 300)
+                                for (var one : signatures.split(" "))
+                                    if (MessageDigest.isEqual(one.getBytes(), right)) status = 204;
                             // Keep it under its id first: an event may come twice.
                             if (status == 204) System.out.println(id + " " + new String(body, StandardCharsets.UTF_8));
                             exchange.sendResponseHeaders(status, -1);
