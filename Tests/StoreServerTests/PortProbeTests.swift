@@ -27,12 +27,6 @@ struct PortProbeTests {
         _ = consume probe
     }
 
-    /// A port for a server that is started again on it: nobody else gets it in between by asking for any port.
-    static func freePort() throws -> Int {
-        let probe = try probeOfFreePort("127.0.0.1")
-        return probe.port
-    }
-
     /// The ports are below those that Linux gives to connections and to servers that ask for any port.
     private static func probeOfFreePort(_ host: String) throws -> PortProbe {
         while true {

@@ -20,8 +20,8 @@ import UnixSignals
     @Test func theDataDirectoryTellsTheOwnerWhatItMust() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let data = directory.url.appendingPathComponent("data")
-            let port = try PortProbeTests.freePort()
-            try await RunningServer.with(directory.url, { $0.sandboxPort = port }) { server async throws in
+            let port = try ReservedPort()
+            try await RunningServer.with(directory.url, { $0.sandboxPort = port.number }) { server async throws in
                 #expect(Addresses.read(from: server.directory) == server.addresses)
                 for address in [server.addresses.control, server.addresses.sandbox, server.addresses.production] {
                     #expect(address.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+/) != nil)
@@ -36,7 +36,7 @@ import UnixSignals
             // A server that has stopped has no addresses.
             #expect(Addresses.read(from: data) == nil)
             #expect(throws: RawConnection.Failure.self) {
-                try RawConnection(port: UInt16(port))
+                try RawConnection(port: UInt16(port.number))
             }
         }
     }
@@ -185,19 +185,19 @@ import UnixSignals
     /// The ports are tried before they are served, and what connects in between must not be left without an answer.
     @Test func aConnectionDuringTheStartIsAnsweredOrClosed() async throws {
         try await TemporaryDirectory.with { directory async throws in
-            let port = try PortProbeTests.freePort()
+            let port = try ReservedPort()
             let hasEnded = Atomic(false)
             async let silent = RawConnection.run {
                 var silent = 0
                 while !hasEnded.load(ordering: .relaxed) {
-                    guard let connection = try? RawConnection(port: UInt16(port)) else { continue }
+                    guard let connection = try? RawConnection(port: UInt16(port.number)) else { continue }
                     connection.write("GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     if !connection.isReadable(within: 10_000) { silent += 1 }
                 }
                 return silent
             }
             for _ in 1...5 {
-                try await RunningServer.with(directory.url, { $0.sandboxPort = port }) { server async throws in
+                try await RunningServer.with(directory.url, { $0.sandboxPort = port.number }) { server async throws in
                     #expect(try await server.control("GET", "/health").status == 200)
                 }
             }
