@@ -58,9 +58,23 @@ import Testing
         #expect(try console([.noConsole: "true"]) == nil)
         #expect(try console([.host: "0.0.0.0"]) == nil)
         #expect(try console([.host: "0.0.0.0"], "hush") == ConsoleSettings(port: 8421))
-        #expect(throws: CommandError.self) { try console([.host: "0.0.0.0", .consolePort: "0"]) }
+        // Nobody starts without the console that an option asks for.
+        let asked: [(MerchantOption, String, String)] = [
+            (.consolePort, "0", "console-port"), (.consoleFiles, "/srv/console", "console-files"),
+            (.consoleHost, "console.example.com", "console-host"), (.noConsole, "false", "console"),
+        ]
+        for (option, value, name) in asked {
+            let flags: [MerchantOption: String] = [.host: "0.0.0.0", option: value]
+            let error = #expect(throws: CommandError.self) { try console(flags) }
+            #expect(error?.code == .usage && error?.detail.hasPrefix("\(name): ") == true, "\(name)")
+            #expect(try console(flags, "hush") != nil, "\(name)")
+        }
+        #expect(try console([.host: "0.0.0.0", .consoleFiles: "/srv/console", .noConsole: "true"]) == nil)
+        // On this machine alone, the console answers to another name only with a token.
+        #expect(throws: CommandError.self) { try console([.consoleHost: "console.example.com"]) }
+        #expect(try console([.consoleFiles: "/srv/console", .noConsole: "false"])?.port == 8421)
         #expect(throws: CommandError.self) { try console([.consolePort: "65536"]) }
-        #expect(throws: CommandError.self) { try console([.consoleHost: "a b"]) }
+        #expect(throws: CommandError.self) { try console([.consoleHost: "a b"], "hush") }
         let configuration = try options().configuration()
         let settings = ConsoleSettings(port: 0, host: "console.example.com")
         let made = settings.configuration(beside: configuration, adminToken: "hush")
@@ -105,10 +119,13 @@ import Testing
             case .logFormat: "json"
             }
         let name = "CORNERSTORE_MERCHANT_" + option.rawValue.uppercased().replacing("-", with: "_")
+        // The console's host needs an admin token, which comes from the environment only.
+        let token: [String: String] = option == .consoleHost ? ["CORNERSTORE_ADMIN_TOKEN": "hush"] : [:]
         let layers = [
-            try options([option: value]), try options(environment: [name: value]),
-            try options(file: "\(option.rawValue): \(value)\n"),
-            try options(file: "{\"\(option.rawValue)\": \"\(value)\"}"),
+            try options([option: value], environment: token),
+            try options(environment: token.merging([name: value]) { $1 }),
+            try options(environment: token, file: "\(option.rawValue): \(value)\n"),
+            try options(environment: token, file: "{\"\(option.rawValue)\": \"\(value)\"}"),
         ]
         #expect(layers.allSatisfy { $0.layers.text(option) == value })
         // These two matter to a Cornerstore alone.

@@ -137,11 +137,14 @@ import Testing
             #expect(answers?.consumption?.hasSamples == true)
             return
         }
-        let usual = try described(settings())
+        // The console's host needs an admin token.
+        let token: [String: String] = setting == .consoleHost ? ["CORNERSTORE_ADMIN_TOKEN": "hush"] : [:]
+        let usual = try described(settings(environment: token))
         let changed = try [
-            described(settings(flags: [setting: value])), described(settings(environment: [name: value])),
-            described(settings(file: "\(setting.rawValue): \(value)\n")),
-            described(settings(file: "{\"\(setting.rawValue)\": \"\(value)\"}")),
+            described(settings(flags: [setting: value], environment: token)),
+            described(settings(environment: token.merging([name: value]) { $1 })),
+            described(settings(environment: token, file: "\(setting.rawValue): \(value)\n")),
+            described(settings(environment: token, file: "{\"\(setting.rawValue)\": \"\(value)\"}")),
         ]
         #expect(changed.allSatisfy { $0 != usual && $0 == changed[0] })
     }
@@ -270,9 +273,19 @@ import Testing
         #expect(try settings(file: "no-console: true").console() == nil)
         #expect(try settings(flags: [.noConsole: "false"], file: "no-console: true").console()?.port == 8420)
         for wrong in [[ServeSetting.consolePort: "65536"], [.consoleHost: "a b"], [.consoleHost: "http://a"]] {
-            let error = #expect(throws: CommandError.self) { try settings(flags: wrong).console() }
+            let error = #expect(throws: CommandError.self) {
+                try settings(flags: wrong.merging([.adminToken: "hush"]) { $1 }).console()
+            }
             #expect(error?.code == .usage && error?.detail.contains("console-") == true)
         }
+    }
+
+    @Test func theConsolesHostNeedsAnAdminToken() throws {
+        let host: [ServeSetting: String] = [.consoleHost: "console.example"]
+        let error = #expect(throws: CommandError.self) { try settings(flags: host).console() }
+        #expect(error?.code == .usage && error?.detail.contains("CORNERSTORE_ADMIN_TOKEN") == true)
+        #expect(try settings(flags: host, file: "admin-token: hush").console()?.host == "console.example")
+        #expect(try settings(flags: host, file: "no-console: true").console() == nil)
     }
 
     @Test func theMerchantsProductsAreReadFromEveryLayer() throws {

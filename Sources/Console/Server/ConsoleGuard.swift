@@ -11,7 +11,7 @@ extension PageGuardMiddleware<ConsoleRequestContext> {
                 return name == host.lowercased()
             },
             misdirected: "The console does not answer to this name. Open http://cornerstore.localhost and its port, "
-                + "or name the host with --console-host.",
+                + "or name the host with --console-host, which needs an admin token.",
             foreign: "The console takes forms from its own pages only.")
     }
 }

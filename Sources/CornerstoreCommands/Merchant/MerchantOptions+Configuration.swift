@@ -71,17 +71,19 @@ extension MerchantOptions {
 
     /// Returns the settings of the console beside the server; nil for none. A server that other machines reach has a
     /// console only with an admin token.
-    /// - Throws: ``CommandError`` that names the wrong option.
+    /// - Throws: ``CommandError`` that names the wrong option, or the option that asks for a console without a token.
     func console(beside configuration: MerchantServerConfiguration) throws -> ConsoleSettings? {
-        guard let settings = try layers.console(usualPort: ConsoleSettings.merchantPort) else { return nil }
+        guard
+            let settings = try layers.console(usualPort: ConsoleSettings.merchantPort, hasToken: adminToken != nil)
+        else { return nil }
         guard adminToken == nil, !configuration.isLoopback else { return settings }
-        guard layers.text(.consolePort) == nil else {
-            throw CommandError(
-                .usage,
-                "console-port: on \(configuration.host), the console requires an admin token in CORNERSTORE_ADMIN_TOKEN. To start without a console, use --no-console."
-            )
-        }
-        return nil
+        let given = [MerchantOption.consolePort, .consoleFiles].first { layers.text($0) != nil }?.rawValue
+        // There are settings, so this option asks for a console.
+        guard let option = given ?? (layers.text(.noConsole) == nil ? nil : "console") else { return nil }
+        throw CommandError(
+            .usage,
+            "\(option): on \(configuration.host), the console requires an admin token in CORNERSTORE_ADMIN_TOKEN. To start without a console, use --no-console."
+        )
     }
 
     /// The numbers of apps, from the values of `bundle-id` that have one.

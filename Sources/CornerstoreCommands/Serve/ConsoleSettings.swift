@@ -57,15 +57,23 @@ struct ConsoleSettings: Equatable {
 
 extension LayeredSettings where Name: ServerSettingName {
     /// Returns the settings of the console; nil for none.
-    /// - Parameter usualPort: the port without the option.
+    /// - Parameters:
+    ///   - usualPort: the port without the option.
+    ///   - hasToken: whether people sign in to the console with an admin token.
     /// - Throws: ``CommandError`` that names the wrong option.
-    func console(usualPort: Int) throws -> ConsoleSettings? {
+    func console(usualPort: Int, hasToken: Bool) throws -> ConsoleSettings? {
         let port = try number(.consolePort, 0...65535, otherwise: usualPort)
         if let host = text(.consoleHost), host.wholeMatch(of: /[A-Za-z0-9.\-]{1,253}/) == nil {
             throw CommandError(
                 .usage, "console-host must be a host name such as console.example.com, not “\(Style.printable(host))”.")
         }
         guard try !isSet(.noConsole) else { return nil }
+        if !hasToken, let host = text(.consoleHost) {
+            throw CommandError(
+                .usage,
+                "console-host: the console answers to \(host) only with an admin token. Set one in CORNERSTORE_ADMIN_TOKEN, or omit console-host."
+            )
+        }
         return ConsoleSettings(
             port: port, host: text(.consoleHost),
             files: text(.consoleFiles).map { URL(fileURLWithPath: $0, isDirectory: true) })

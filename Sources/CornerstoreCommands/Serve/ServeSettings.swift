@@ -179,7 +179,9 @@ struct ServeSettings {
 
     /// Returns the settings of the console beside the store; nil for a store without a console.
     /// - Throws: ``CommandError`` that names the wrong option.
-    func console() throws -> ConsoleSettings? { try layers.console(usualPort: ConsoleSettings.usualPort) }
+    func console() throws -> ConsoleSettings? {
+        try layers.console(usualPort: ConsoleSettings.usualPort, hasToken: text(.adminToken) != nil)
+    }
 
     /// Returns the key of the store's secrets: that of the file, or of the environment.
     /// - Throws: ``CommandError`` for an invalid key, or two keys that differ. It does not contain the key.
