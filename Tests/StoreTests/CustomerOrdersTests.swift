@@ -29,7 +29,8 @@ import Testing
             #expect(
                 try await refusal { try await test.store.promote("hats", in: "no.app", to: account) } == .unknownApp)
             // It is a wish of the day, and there are only so many.
-            for _ in 0..<Store.mostPromotions {
+            let first = try await test.store.promote("hats", in: TestStore.bundleID, to: account)
+            for _ in 1..<Store.mostPromotions {
                 _ = try await test.store.promote("hats", in: TestStore.bundleID, to: account)
             }
             #expect(
@@ -37,6 +38,15 @@ import Testing
                     == .wrongState)
             test.clock.milliseconds += Store.promotionLifetime + 1
             #expect(try await waiting(account).isEmpty)
+            // A device that listed it in time takes it too late.
+            #expect(try await refusal { try await test.store.takePromotion(first, of: account) } == .wrongState)
+            // After the clock was ahead for a year, the promotion of that time does not wait for a year.
+            test.clock.milliseconds += 365 * Store.promotionLifetime
+            let ahead = try await test.store.promote("hats", in: TestStore.bundleID, to: account)
+            test.clock.milliseconds -= 365 * Store.promotionLifetime
+            #expect(try await waiting(account).isEmpty)
+            #expect(try await test.store.promotions(of: account).isEmpty)
+            #expect(try await refusal { try await test.store.takePromotion(ahead, of: account) } == .wrongState)
             _ = try await test.store.promote("hats", in: TestStore.bundleID, to: account)
             #expect(try await test.count("promotions") == 1)
         }

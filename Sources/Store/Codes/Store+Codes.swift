@@ -87,8 +87,9 @@ extension Store {
     ///
     /// If the same account redeems the code again, it gets the same transaction until that is finished or revoked. A
     /// client can therefore repeat a request whose answer it lost.
-    /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available` or `payment_not_allowed`; for an
-    ///   offer also `ineligible_for_offer`, `payment_declined` or `unavailable`; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available`, `payment_not_allowed`, or
+    ///   `internal_error` when the account's storefront is unknown; for an offer also `ineligible_for_offer`,
+    ///   `payment_declined` or `unavailable`; ``DatabaseError``.
     public func redeem(_ request: CodeRedemptionRequest, by account: Account) async throws -> TransactionDescription {
         guard let code = Self.normalized(request.code) else { throw Self.unknownCode }
         guard let app = catalog.value.app(request.bundleID) else { throw Self.unknownCode }

@@ -30,8 +30,9 @@ extension Store {
     /// - Returns: the purchase.
     /// - Throws: ``StoreError`` `not_found` for an unknown item, `product_not_available` when the storefront does not
     ///   sell it, `payment_not_allowed` when the account may not pay, `awaits_approval` when it must ask first,
-    ///   `payment_declined`, `price_changed`, `idempotency_key_reused`, `unavailable`; ``DatabaseError`` when the
-    ///   purchase could not be recorded. Nothing is bought when this throws.
+    ///   `payment_declined`, `price_changed`, `idempotency_key_reused`, `unavailable`, `internal_error` when the
+    ///   account's storefront is unknown; ``DatabaseError`` when the purchase could not be recorded. Nothing is bought
+    ///   when this throws.
     public func buyItem(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase {
         if let known = try await knownPurchase(request, by: account) {
             if known.idempotencyKey == request.idempotencyKey { try await refundPartsAgain(of: known) }

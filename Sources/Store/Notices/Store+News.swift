@@ -10,13 +10,13 @@ extension Store {
     /// - Throws: ``DatabaseError``.
     public func newsMarks(of account: Account, in bundleID: BundleID) async throws -> NewsMarks {
         try await settleSubscriptions(of: account.accountID)
-        let since = clock.milliseconds - Self.promotionLifetime
+        let made = Self.creationOfPromotions(at: clock.milliseconds)
         return try await database.read { connection in
             let newest = try Transactions.newestUnfinished(
                 of: account.accountID, in: bundleID, limit: Self.markedTransactions, connection)
             let arrived = try Self.arrived(among: newest, of: account.accountID, connection)
             let promotions = try Promotions.waiting(
-                for: account.accountID, in: bundleID, since: since, connection)
+                for: account.accountID, in: bundleID, made: made, connection)
             let increases = try PriceIncreases.all(of: account.accountID, connection).filter {
                 $0.bundleID == bundleID && $0.answer == nil
             }

@@ -16,7 +16,7 @@ extension Store {
                 try Revocations.lost(
                     by: account.accountID, in: bundleID, after: cursor ?? 0, now: now, connection),
                 try Promotions.waiting(
-                    for: account.accountID, in: bundleID, since: now - Self.promotionLifetime, connection),
+                    for: account.accountID, in: bundleID, made: Self.creationOfPromotions(at: now), connection),
                 try PriceIncreases.all(of: account.accountID, connection)
             )
         }

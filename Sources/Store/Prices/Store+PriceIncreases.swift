@@ -36,9 +36,9 @@ extension Store {
     /// earlier increase of the same product, answered or not.
     /// - Parameter price: the new price in milliunits of the currency in which the account pays.
     /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `invalid_request` when the product is not an
-    ///   auto-renewable subscription or the price is not higher, or `wrong_state` when no period of the account's own
-    ///   subscription to it lasts, also in a grace period, because the overdue renewal costs the old price;
-    ///   ``DatabaseError``.
+    ///   auto-renewable subscription or the price is not higher, `wrong_state` when no period of the account's own
+    ///   subscription to it lasts, also in a grace period, because the overdue renewal costs the old price, or
+    ///   `internal_error` when the account's storefront is unknown; ``DatabaseError``.
     public func increasePrice(
         of productID: ProductID, in bundleID: BundleID, to price: Int64, for account: Account
     ) async throws -> PriceIncrease {

@@ -40,7 +40,8 @@ extension Store {
     }
 
     /// Describes products in the account's storefront, or in the app's default storefront when nobody is signed in.
-    /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`.
+    /// - Throws: ``StoreError`` `unknown_app`, `invalid_request`, or `internal_error` when the account's storefront is
+    ///   unknown.
     public func products(_ request: ProductsRequest, for account: Account?) async throws -> ProductsResponse {
         try await products(request, in: try account.map { try self.storefront(of: $0) })
     }
