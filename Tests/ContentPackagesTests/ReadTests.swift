@@ -170,6 +170,27 @@ struct ReadTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func openingEndsAtTheLargestSizeAndWhenItIsCancelled(isProduct: Bool) async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = directory.url.appending(path: "some.pkg")
+            let bytes = (isProduct ? CpioForge.content().product() : XarForge.content()).package()
+            try Data(bytes).write(to: file)
+            var limits = ContentLimits()
+            limits.packedBytes = Int64(bytes.count)
+            #expect(try ContentPackage.open(file: file, limits: limits).length == limits.packedBytes)
+            limits.packedBytes -= 1
+            let large = #expect(throws: ContentPackageError.self) {
+                try ContentPackage.open(file: file, limits: limits)
+            }
+            #expect(ContentFolder.rules(large?.findings ?? []) == ["size"])
+            let cancelled = #expect(throws: ContentPackageError.self) {
+                try ContentPackage.open(file: file, isCancelled: { true })
+            }
+            #expect(cancelled?.code == .cancelled)
+        }
+    }
+
     @Test func aMissingFileIsAnErrorAndNotAFinding() {
         let error = #expect(throws: ContentPackageError.self) {
             try ContentCheck.findings(inPackage: URL(filePath: "/nonexistent/a.pkg"))

@@ -59,11 +59,6 @@ public enum ContentCheck {
     ) throws -> Outcome {
         let file = try ReadableFile(url.path)
         do {
-            // The package's size is known before its contents.
-            guard file.length <= limits.packedBytes else {
-                let size = Inspection(entries: [], packedLength: file.length, limits: limits)
-                return .refused(ContentRule.size.findings(size))
-            }
             let contents = try PackageContents(file: file, limits: limits, isCancelled: isCancelled)
             var inspection = try Inspection(contents, limits: limits, isCancelled: isCancelled)
             inspection.expectation = expectation

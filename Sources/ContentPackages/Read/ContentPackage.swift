@@ -21,8 +21,9 @@ public struct ContentPackage: Sendable {
     /// Opens a package and reads its table of contents. A product archive has no table, so its whole payload is read.
     ///
     /// The call blocks while it reads.
+    /// - Parameter isCancelled: called once the table is read, and often while a payload is read.
     /// - Throws: ``ContentPackageError``; `refused` with the findings when the file is not a readable package of hosted
-    ///   content.
+    ///   content or exceeds a limit, `unreadable` when the file cannot be read, and `cancelled`.
     public static func open(
         file: URL, limits: ContentLimits = .hosted, isCancelled: () -> Bool = { false }
     ) throws -> ContentPackage {

@@ -22,9 +22,15 @@ struct PackageContents: Sendable {
     var unpackedLength: Int64 { entries.reduce(0) { $0 &+ $1.size } }
 
     /// Opens a package and reads its entries.
-    /// - Throws: ``ContentPackageError`` when it cannot be read at all.
+    /// - Throws: ``ContentPackageError`` when it cannot be read at all, is too large, or the work was cancelled.
     init(file: ReadableFile, limits: ContentLimits, isCancelled: () -> Bool) throws {
+        // The package's size is known before its contents.
+        guard file.length <= limits.packedBytes else {
+            let inspection = Inspection(entries: [], packedLength: file.length, limits: limits)
+            throw ContentPackageError(refused: ContentRule.size.findings(inspection))
+        }
         archive = try XarArchive(file, limits: limits)
+        if isCancelled() { throw ContentPackageError.cancelled }
         let component = try findComponent()
         if let component {
             form = .payload(component.data, path: component.path)
