@@ -87,6 +87,18 @@ struct ReadTests {
         }
     }
 
+    @Test(arguments: ["./", "./Library/chapter/"])
+    func aProductArchiveWithManyFilesNamedLikeThePropertyListBeforeIt(place: String) async throws {
+        try await TemporaryDirectory.with { directory in
+            let info = XarForge.info()
+            let others = (0..<9).map { CpioForge.Entry.file("\(place)Contents/\($0)/ContentInfo.plist", info) }
+            let forge = CpioForge(entries: others + [.file("\(place)ContentInfo.plist", info)])
+            let found = try unpacked(forge.product().package(), directory)
+            #expect(found["ContentInfo.plist"] == Array(info.utf8))
+            #expect(found["Contents/8/ContentInfo.plist"] == Array(info.utf8))
+        }
+    }
+
     @Test func aComponentByItself() async throws {
         try await TemporaryDirectory.with { directory in
             let forge = XarForge(members: CpioForge.content().component())

@@ -76,7 +76,7 @@ struct PackageContents: Sendable {
         _ data: XarData, _ path: String, limits: ContentLimits, isCancelled: () -> Bool
     ) throws {
         let reader = CpioReader(try PayloadStream(archive, data, path: path), limits: limits)
-        var infos = 0
+        var shallowest = Self.deepestRoot + 1
         while let found = try reader.next() {
             if isCancelled() { throw ContentPackageError.cancelled }
             // Skips the root itself. Anything but a folder under its name is an entry, which is refused later.
@@ -87,11 +87,11 @@ struct PackageContents: Sendable {
             switch found.mode & Int(S_IFMT) {
             case Int(S_IFREG):
                 entry.size = found.size
-                // The property list is needed in full, but the content's root is not known yet. A package with many
-                // files of this name does not get all of them read.
-                let isInfo = found.path == ContentInfo.fileName || found.path.hasSuffix("/" + ContentInfo.fileName)
-                if isInfo { infos += 1 }
-                let wanted = isInfo && infos <= 8 ? limits.infoBytes : ContentEntry.headSize
+                // The property list is needed in full. The content's root is not known yet, but it contains the first
+                // of the least nested files of this name.
+                let isInfo = Self.isInfo(found.path) && Self.depth(found.path) < shallowest
+                if isInfo { shallowest = Self.depth(found.path) }
+                let wanted = isInfo ? limits.infoBytes : ContentEntry.headSize
                 var head: [UInt8] = []
                 while let bytes = try reader.readChunk() {
                     if isCancelled() { throw ContentPackageError.cancelled }
@@ -196,15 +196,22 @@ struct PackageContents: Sendable {
 
     // MARK: The root
 
+    /// The most folders around the content's root.
+    private static let deepestRoot = 4
+
+    private static func isInfo(_ path: String) -> Bool {
+        ContentPath.names(path).last?.elementsEqual(ContentInfo.fileName.utf8) == true
+    }
+
+    private static func depth(_ path: String) -> Int { path.utf8.count { $0 == UInt8(ascii: "/") } }
+
     /// Finds the root further down, where the package was made of a folder with its name, or contains the path of
     /// installation.
     private mutating func stripPrefix() {
-        let infos = entries.filter { entry in
-            entry.kind == .file
-                && ContentPath.names(entry.path).last?.elementsEqual(ContentInfo.fileName.utf8) == true
-        }
-        let depth = { (entry: ContentEntry) in entry.path.utf8.count { $0 == UInt8(ascii: "/") } }
-        guard let info = infos.min(by: { depth($0) < depth($1) }), (1...4).contains(depth(info)) else { return }
+        let infos = entries.filter { $0.kind == .file && Self.isInfo($0.path) }
+        guard let info = infos.min(by: { Self.depth($0.path) < Self.depth($1.path) }),
+            (1...Self.deepestRoot).contains(Self.depth(info.path))
+        else { return }
         let folder = String(decoding: info.path.utf8.dropLast(ContentInfo.fileName.utf8.count + 1), as: UTF8.self)
         guard ContentPath.isInside(folder) else { return }
         let root = folder + "/"
