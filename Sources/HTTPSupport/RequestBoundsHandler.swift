@@ -18,7 +18,7 @@ struct StreamedBody: Sendable {}
 ///
 /// It is directly behind HTTP's decoder, so that every body has the same limits, including those of requests that are
 /// answered on the event loop or that wait behind another. A body that exceeds a limit ends in a ``BodyRefusal``, and
-/// nothing more is read from its connection.
+/// nothing more of its connection is passed on.
 final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
