@@ -159,6 +159,20 @@ private func value(_ connection: Connection) throws -> Int {
         }
     }
 
+    @Test func `a text that is too long for an index is an invalid value`() async throws {
+        let named = Migration(1, "named", ["CREATE TABLE named (name TEXT NOT NULL PRIMARY KEY)"])
+        try await Backend.postgresql.withDatabase(migrations: [named], connections: 1) { database, _ async throws in
+            // The server compresses a text before it measures it.
+            var random = SeededGenerator(seed: 1)
+            let words = (0..<1_000).map { _ in String(UInt64.random(in: 0...UInt64.max, using: &random), radix: 16) }
+            let name = words.joined()
+            let error = await expect(.invalidValue) {
+                try await database.write { try $0.execute("INSERT INTO named (name) VALUES ($1)", [name]) }
+            }
+            #expect(error?.detail.contains(words[0]) == false)
+        }
+    }
+
     @Test func aSkewBetweenTwoWritersIsPrevented() async throws {
         // Each takes from its own row if the two together hold enough: only serializable transactions keep the sum.
         let accounts = Migration(
@@ -293,6 +307,21 @@ private func value(_ connection: Connection) throws -> Int {
         }
         #expect(error?.detail.contains("password authentication failed") == true)
         #expect(error?.detail.contains("hunter2") == false)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct PostgreSQLErrorTests {
+    @Test func `each SQLSTATE has its code`() {
+        let codes: [String: DatabaseError.Code] = [
+            "23505": .uniqueViolation, "23514": .checkViolation, "23P01": .checkViolation, "23502": .notNullViolation,
+            "23503": .foreignKeyViolation, "23001": .foreignKeyViolation, "40001": .serialization,
+            "40P01": .serialization, "55P03": .busy, "57014": .busy, "53100": .full, "25006": .readOnly,
+            "22P02": .invalidValue, "22021": .invalidValue, "22003": .invalidValue, "54000": .invalidValue,
+            "54001": .invalidSQL, "54023": .invalidSQL, "25P02": .invalidSQL, "42601": .invalidSQL,
+            "XX000": .unavailable, "XX001": .corrupted, "08006": .unavailable, "57P01": .unavailable,
+            "": .unavailable,
+        ]
+        for (state, code) in codes { #expect(DatabaseError.code(sqlState: state) == code, "\(state)") }
     }
 }
 
