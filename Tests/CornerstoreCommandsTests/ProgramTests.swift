@@ -221,8 +221,8 @@ import Testing
         try await TemporaryDirectory.with { directory in
             let data = directory.url.appendingPathComponent("demo")
             try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
-            let result = try await Program.run(
-                ["demo", "--once", "--json", "--data", data.path] + samples.flatMap { ["--sample", $0] })
+            let demo = ["demo", "--once", "--json", "--data", data.path] + samples.flatMap { ["--sample", $0] }
+            let result = try await Program.run(demo)
             let report = try result.output.object()
             #expect(result.status == 0, "\(result.all)")
             #expect(report["passed"] as? Bool == true)
@@ -233,6 +233,10 @@ import Testing
                     ($0["checks"] as? [[String: Any]])?.allSatisfy { $0["passed"] as? Bool == true } == true
                 })
             #expect(result.errors.isEmpty)
+            // A second demo cannot buy the filter or use the free week again.
+            let second = try await Program.run(demo)
+            #expect(second.status == 2 && second.output.isEmpty, "\(second.all)")
+            #expect(second.errors.contains(data.path) && second.errors.contains("--data"), "\(second.errors)")
         }
     }
 }

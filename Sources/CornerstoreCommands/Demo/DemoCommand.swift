@@ -37,7 +37,9 @@ struct DemoCommand: AsyncParsableCommand {
             "Show the steps of this sample app only. Repeat the option for several.", valueName: "app"))
     var sample: [DemoSample] = []
     @Option(
-        help: ArgumentHelp("Keep all files in this directory instead of a temporary one.", valueName: "dir"),
+        help: ArgumentHelp(
+            "Keep all files in this directory, which must not contain a store, instead of a temporary one.",
+            valueName: "dir"),
         completion: .directory)
     var data: String?
     @Option(

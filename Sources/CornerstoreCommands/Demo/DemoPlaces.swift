@@ -31,7 +31,7 @@ struct DemoPlaces: Sendable {
     var openSSL: URL?
 
     /// Finds the programs and files.
-    /// - Throws: ``CommandError`` that names the missing file.
+    /// - Throws: ``CommandError`` that names the missing file, or the data directory when it contains a store already.
     init(data: String?, programs: String?) throws {
         let own = try Self.ownFolder()
         let folder = programs.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? own
@@ -78,6 +78,13 @@ struct DemoPlaces: Sendable {
             data.map { URL(fileURLWithPath: $0, isDirectory: true).standardizedFileURL }
             ?? FileManager.default.temporaryDirectory.appendingPathComponent(
                 "cornerstore-demo-\(UUID().uuidString.prefix(8))", isDirectory: true)
+        // The steps buy things that can be bought once, and count on the usual clock.
+        guard !FileManager.default.fileExists(atPath: path("databases").path) else {
+            throw CommandError(
+                .usage,
+                "\(self.data.path) contains a store already, and the demo needs a new one. Give another directory with --data, or none."
+            )
+        }
     }
 
     /// Returns the URL of a file in the data directory.

@@ -214,6 +214,7 @@ private struct DemoYear: Sendable {
     }
 
     /// Returns the day on which the grace period ends, by `verifyReceipt`; nil without one.
+    /// - Throws: ``CommandError`` with the status when `verifyReceipt` refuses the receipt.
     private func gracePeriodEnd() async throws -> String? {
         struct Answer: Decodable {
             struct Renewal: Decodable {
@@ -222,9 +223,13 @@ private struct DemoYear: Sendable {
                 enum CodingKeys: String, CodingKey { case grace = "grace_period_expires_date_ms" }
             }
 
+            var status: Int
             var renewals: [Renewal]?
 
-            enum CodingKeys: String, CodingKey { case renewals = "pending_renewal_info" }
+            enum CodingKeys: String, CodingKey {
+                case status
+                case renewals = "pending_renewal_info"
+            }
         }
         let receipt = try BoundedInput.read(
             steps.places.path("device/apps/\(Self.bundleID)/sandboxReceipt").path, limit: 1 << 20, what: "receipt")
@@ -232,8 +237,12 @@ private struct DemoYear: Sendable {
         let body = ["receipt-data": Data(receipt).base64EncodedString(), "password": secret.sharedSecret]
         let url = steps.addresses.store(.sandbox) + StoreRoute.verifyReceipt.path
         let answer = try await PlainHTTP.send("POST", url, body: try JSONEncoder().encode(body), limit: 1 << 20)
-        let renewals = try JSONDecoder().decode(Answer.self, from: answer.body).renewals
-        return renewals?.first?.grace.flatMap { Int64($0) }.map { Self.day($0) }
+        let verified = try JSONDecoder().decode(Answer.self, from: answer.body)
+        guard verified.status == 0 else {
+            throw CommandError(
+                .failed, "verifyReceipt refused the receipt of Magazine with the status \(verified.status).")
+        }
+        return verified.renewals?.first?.grace.flatMap { Int64($0) }.map { Self.day($0) }
     }
 
     /// The day of a date in ISO 8601.
