@@ -1,4 +1,6 @@
 import Foundation
+import StoreReceipts
+import StoreWire
 import TestSupport
 import Testing
 
@@ -133,6 +135,43 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
         let result = await Capture.run(["receipt", "verify", try path(name), "--root", try path(root), "--json"])
         #expect(result.status == 1)
         #expect(try result.output.object()["reason"] as? String == "unknown-issuer")
+    }
+
+    @Test func `the issuer of a transaction receipt comes from the store's data directory`() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let keys = directory.url.appendingPathComponent("keys")
+            try await SharedAuthority.copy(to: keys)
+            let date = ReceiptDate(milliseconds: 1_770_000_000_000)
+            let authority = try await CertificateAuthority.open(directory: keys, at: date.date)
+            let signer = authority.receiptSigner(for: .sandbox)
+            let receipt = try SignedTransactionReceipt.signed(
+                TransactionReceipt(
+                    quantity: 1, productID: "com.example.app.coins", transactionID: "1", originalTransactionID: "1",
+                    bundleID: "com.example.app", bundleVersion: "1", purchaseDate: date, originalPurchaseDate: date),
+                environment: .sandbox, certificate: signer.leafCertificate, by: signer.signature(overSHA1Of:))
+            try Data(receipt.bytes).write(to: directory.url.appendingPathComponent("receipt"))
+            let data = directory.url.appendingPathComponent("data")
+            for folder in ["authority", "roots"] {
+                try FileManager.default.createDirectory(
+                    at: data.appendingPathComponent(folder), withIntermediateDirectories: true)
+            }
+            try Data(authority.receiptRoot).write(to: data.appendingPathComponent("roots/receipt-root.der"))
+            func reason() async throws -> String? {
+                let options = ["--data", data.path, "--json"]
+                return try await Capture.run(["receipt", "verify", directory.path("receipt")] + options)
+                    .output.object()["reason"] as? String
+            }
+            #expect(try await reason() == "unknown-issuer")
+            // A store whose authority is in its database writes the certificate beside the roots.
+            let published = data.appendingPathComponent("roots/receipt-intermediate.der")
+            try Data(signer.certificates[1]).write(to: published)
+            #expect(try await reason() == "ok")
+            try FileManager.default.removeItem(at: published)
+            let name = "receipt-intermediate.pem"
+            try FileManager.default.copyItem(
+                at: keys.appendingPathComponent(name), to: data.appendingPathComponent("authority/\(name)"))
+            #expect(try await reason() == "ok")
+        }
     }
 
     @Test(

@@ -13,13 +13,8 @@ extension TrustedStore {
                 "There is no root of a Cornerstore at \(files[0]). Start the store first, give its data directory with --store-data or its "
                     + "roots with --root, or accept Apple's purchases with --store apple.")
         }
-        var between = intermediates
-        // The second file is that of a store whose authority is in its database.
-        let own = ["authority/receipt-intermediate.pem", "roots/receipt-intermediate.der"]
-            .map { folder.appendingPathComponent($0).path }
-        if let own = own.first(where: { FileManager.default.isReadableFile(atPath: $0) }) {
-            between.append(try CertificateInput.read(own))
-        }
-        return .cornerstore(roots: try files.map { try CertificateInput.read($0) }, intermediates: between)
+        let own = try CertificateInput.intermediates(in: folder).map { try CertificateInput.read($0) }
+        return .cornerstore(
+            roots: try files.map { try CertificateInput.read($0) }, intermediates: intermediates + own)
     }
 }

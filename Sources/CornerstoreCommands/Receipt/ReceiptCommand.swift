@@ -84,7 +84,8 @@ struct ReceiptCommand: AsyncParsableCommand {
                 bundleID: bundleId, applicationVersion: appVersion, deviceIdentifier: try deviceIdentifier(),
                 allowsXcode: allowXcode)
             let trusted = try roots()
-            let intermediates = try certificates(intermediate + ownIntermediate())
+            let own = root.isEmpty ? CertificateInput.intermediates(in: data.directory) : []
+            let intermediates = try certificates(intermediate + own)
             let verifier: ReceiptVerifier
             do {
                 verifier = try ReceiptVerifier(roots: trusted, intermediates: intermediates)
@@ -118,13 +119,6 @@ struct ReceiptCommand: AsyncParsableCommand {
                 )
             }
             return try certificates([file] + (FileManager.default.fileExists(atPath: jws) ? [jws] : []))
-        }
-
-        /// Returns the intermediate certificate of the data directory's store, because transaction receipts contain
-        /// only the leaf certificate.
-        private func ownIntermediate() -> [String] {
-            let file = data.directory.appendingPathComponent("authority/receipt-intermediate.pem").path
-            return root.isEmpty && FileManager.default.isReadableFile(atPath: file) ? [file] : []
         }
 
         private func certificates(_ files: [String]) throws -> [[UInt8]] {

@@ -18,6 +18,15 @@ extension ReceiptInput {
 
 /// Reads a certificate in DER or PEM.
 enum CertificateInput {
+    /// The file of the intermediate certificate of the store with this data directory; empty without one. Transaction
+    /// receipts contain only the leaf certificate.
+    static func intermediates(in folder: URL) -> [String] {
+        // The second file is that of a store whose authority is in its database.
+        let files = ["authority/receipt-intermediate.pem", "roots/receipt-intermediate.der"]
+            .map { folder.appendingPathComponent($0).path }
+        return Array(files.filter { FileManager.default.isReadableFile(atPath: $0) }.prefix(1))
+    }
+
     /// Returns the certificate in DER.
     /// - Throws: ``CommandError`` when the file cannot be read, is too large, or is PEM with invalid Base64.
     static func read(_ path: String) throws -> [UInt8] {
