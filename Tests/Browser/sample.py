@@ -25,24 +25,24 @@ CHAPTER = "com.example.bookchapters.chapter1"
 class Sample:
     """A program that shows an app on a page, on a device of its own. It can end, and start again on the same port."""
 
-    def __init__(self, store, folder, *command, port=0, **environment):
+    def __init__(self, store, folder, *command, port=None, **environment):
         """`folder` becomes the device's folder. `command` is a program beside `cornerstore` with its arguments, and
-        `environment` has further variables."""
+        `environment` has further variables. Without `port`, it gets a free one."""
         self.device = pathlib.Path(folder)
         self._command = [pathlib.Path(store.program).with_name(command[0]), *command[1:]]
         keep = {name: os.environ[name] for name in ("PATH", "TMPDIR", "HOME") if name in os.environ}
         self._environment = keep | {
             "CORNERSTORE_DATA": str(store.data), "CORNERSTORE_DEVICE": str(folder), **environment}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
-        # The port of a program that has ended.
-        self._held = contextlib.ExitStack()
-        self.start(port)
+        # A socket that has the program's port, also while it is stopped.
+        self._held = None if port else stores.hold(0)
+        self.port = port or self._held.getsockname()[1]
+        self.start()
 
-    def start(self, port=None):
-        """Starts the program, again on the same port unless one is given."""
-        port = self.port if port is None else port
+    def start(self):
+        """Starts the program, again on the same port."""
         self._process = subprocess.Popen(
-            [*self._command, "--port", str(port)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [*self._command, "--port", str(self.port)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=self._errors, text=True, env=self._environment)
         # Reading ends with the program, which also must not outlive a test that hangs.
         self._watch = threading.Timer(120, self._process.kill)
@@ -50,10 +50,10 @@ class Sample:
         for line in self._process.stdout:
             if found := re.search(r" is at (http://\S+)", line):
                 self.address = found[1]
-                self.port = urllib.parse.urlsplit(self.address).port
-                self._held.close()
                 return
-        raise AssertionError(f"no page: status {self._end()}, {self.errors}")
+        status = self.wait()
+        self.close()
+        raise AssertionError(f"no page: status {status}, {self.errors}")
 
     @property
     def errors(self):
@@ -62,13 +62,7 @@ class Sample:
         return self._errors.read()
 
     def wait(self):
-        """Waits until the program has ended, to start it again. Returns its status."""
-        status = self._end()
-        self._held.enter_context(stores.hold(self.port))
-        return status
-
-    def _end(self):
-        """Waits for the end of the program. Returns its status."""
+        """Waits until the program has ended. Returns its status."""
         # What it still writes.
         self._process.stdout.read()
         self._process.stdout.close()
@@ -84,8 +78,9 @@ class Sample:
         """Ends the program gracefully, if it runs."""
         if self._process.returncode is None:
             self._process.terminate()
-            self._end()
-        self._held.close()
+            self.wait()
+        if self._held:
+            self._held.close()
 
 
 def ledger(store, email):

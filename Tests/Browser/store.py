@@ -51,8 +51,8 @@ class Store:
         self.database = database
         # The beginning of the names of the schemas on PostgreSQL; None with SQLite.
         self._schemas = None
-        # The ports of a store that was halted.
-        self._held = contextlib.ExitStack()
+        # Sockets that have the program's ports, also while it is stopped.
+        self._held = {name: hold(0) for name in self.PORTS}
         if database == "postgresql":
             self._schemas = "test_" + uuid.uuid4().hex[:16]
             options = ["--database", POSTGRESQL, "--schema-prefix", self._schemas, *options]
@@ -71,21 +71,20 @@ class Store:
         if Store.authority:
             self.data.mkdir(mode=0o700)
             shutil.copytree(Store.authority, authority)
-        self.start(dict.fromkeys(self.PORTS, 0))
+        self.start()
         if not Store.authority:
             Store.authority = shutil.copytree(authority, tempfile.mkdtemp(prefix="cornerstore-browser."), dirs_exist_ok=True)
             atexit.register(shutil.rmtree, Store.authority)
 
-    def start(self, ports=None):
-        """Starts the program, again with the same data and on the same ports unless `ports` are given."""
-        ports = ports or {name: urllib.parse.urlsplit(self.addresses[name]).port for name in self.PORTS}
+    def start(self):
+        """Starts the program, again with the same data and on the same ports."""
+        ports = {name: held.getsockname()[1] for name, held in self._held.items()}
         self._server = subprocess.Popen(
             [self.program, "serve", "--json", "--data", str(self.data), "--password-cost", "16",
              *[part for name, port in ports.items() for part in (f"--{name}-port", str(port))], *self._arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True, env=self._environment,
             cwd=self.data.parent)
         self.addresses = self._read_addresses()
-        self._held.close()
         self.storefront = self.addresses["storefront"]
         self.console = self.addresses["console"]
         self.control = self.addresses["control"]
@@ -131,14 +130,7 @@ class Store:
         return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(("RssAnon:", "VmSwap:")))
 
     def halt(self):
-        """Stops the program gracefully, as SIGTERM does, to start it again. Returns the seconds that it took."""
-        seconds = self._end()
-        for name in self.PORTS:
-            self._held.enter_context(hold(urllib.parse.urlsplit(self.addresses[name]).port))
-        return seconds
-
-    def _end(self):
-        """Ends the program. Returns the seconds that it took."""
+        """Stops the program gracefully, as SIGTERM does. Returns the seconds that it took."""
         began = time.monotonic()
         self._server.terminate()
         try:
@@ -151,8 +143,9 @@ class Store:
 
     def stop(self):
         """Stops the program and removes its folder and its schemas."""
-        self._end()
-        self._held.close()
+        self.halt()
+        for held in self._held.values():
+            held.close()
         _ = self.log
         self._log.close()
         self._folder.cleanup()

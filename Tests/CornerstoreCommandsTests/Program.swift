@@ -55,6 +55,7 @@ final class ServeProcess: Sendable {
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
+        ChildDescriptors.closeAll()
         try process.run()
         var text = Data()
         while let part = try output.fileHandleForReading.read(upToCount: 1), !part.isEmpty {

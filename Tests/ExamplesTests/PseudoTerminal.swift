@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A program at a terminal, with somebody who reads what it says and types.
 // @unchecked: `heard` is a Mutex, and all else is constant; Foundation's Process is only asked for its ending.
@@ -55,6 +56,7 @@ final class PseudoTerminal: @unchecked Sendable {
             end.yield($0.terminationReason == .exit ? $0.terminationStatus : -$0.terminationStatus)
             end.finish()
         }
+        ChildDescriptors.closeAll()
         try process.run()
         Thread { [self] in listen() }.start()
     }

@@ -1,5 +1,6 @@
 import Foundation
 import PhotoFilters
+import TestSupport
 import Testing
 
 /// A sample app as a program of its own, run as a person runs it.
@@ -65,6 +66,7 @@ struct SampleProgram: Sendable {
             end.yield($0.terminationStatus)
             end.finish()
         }
+        ChildDescriptors.closeAll()
         try process.run()
         // What these print fits into a pipe. A test that is over does not wait for its program.
         var status: Int32 = -1

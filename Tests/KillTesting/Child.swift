@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A running program, whose output comes line by line, and which can be killed.
 // @unchecked: Foundation's Process is used by one thread after another, under `gate` where it may have ended.
@@ -41,6 +42,7 @@ final class Child: @unchecked Sendable {
             end.yield(ending)
             end.finish()
         }
+        ChildDescriptors.closeAll()
         try process.run()
         try? errors.close()
         try? output.fileHandleForWriting.close()

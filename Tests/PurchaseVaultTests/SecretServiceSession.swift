@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A desktop session of its own: a message bus and GNOME Keyring as its secret service, in a temporary home.
 final class SecretServiceSession {
@@ -33,6 +34,7 @@ final class SecretServiceSession {
         bus.environment = environment
         bus.standardOutput = ready
         bus.standardError = FileHandle.nullDevice
+        ChildDescriptors.closeAll()
         try bus.run()
         // It prints its address once it listens.
         guard try ready.fileHandleForReading.read(upToCount: 1)?.isEmpty == false else {

@@ -40,6 +40,7 @@ public struct OpenSSLServer: Sendable {
         process.standardInput = input
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
+        ChildDescriptors.closeAll()
         try await start(process)
         @Sendable func end() { if process.isRunning { process.terminate() } }
         let (writer, reader) = (input.fileHandleForWriting, output.fileHandleForReading)
