@@ -2,7 +2,8 @@
 public enum APIScope: String, Sendable, CaseIterable, Codable {
     /// Read and change the products on sale.
     case products
-    /// Read users: their balances, entitlements and history.
+    /// List users; read their balances, entitlements, flags and purchases, and the stores' notifications; record their
+    /// consent; ask the store about subscriptions.
     case users
     /// Read the history of users, spend and adjust their credits, check the books.
     case ledger

@@ -15,8 +15,8 @@ public struct CatalogApp: Sendable, Equatable {
     public private(set) var groups: [CatalogSubscriptionGroup]
     /// The settings of the file, such as the default storefront.
     public var settings: CatalogSettings
-    /// The app's number (`adam_id` of a receipt): App Store Connect's number if the file has it, else ten digits
-    /// generated from the bundle id. Unique in a ``Catalog``.
+    /// The app's number in the catalog: that of its item, else App Store Connect's number if the file has it, else ten
+    /// digits generated from the bundle id. Unique in a ``Catalog``. Receipts have ``AppRecord/appID`` instead.
     public internal(set) var itemID: Int64
     /// The other top-level keys: `appPolicies`, unknown keys, and `subscriptionOffersKeyPair`, the key that signs
     /// promotional offers.
