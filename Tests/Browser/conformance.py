@@ -159,14 +159,15 @@ def page(found):
 
     lines = [
         "# The conformance of the server API", "",
-        "This page lists the endpoints, members, values and errors that Apple defines for the [App Store Server",
-        f"API](ServerAPI.md), version {apple.VERSION}, and for [server notifications](Notifications.md). Beside each",
-        "stands a test that covers it, the first by name, or the reason why none does. A test covers what the store",
-        "accepted in a request, and what it answered or sent. Apple's own library for Python makes most requests, and",
-        "verifies and reads what is signed. The tests of `Tests/Browser` write this page",
-        "(`make test-browser ARGS=--write-conformance`) and compare it; `Tests/Browser/apple.py` lists what Apple",
-        "defines. Apple documents Advanced Commerce, retention messages and the reports of external purchases as APIs",
-        "of their own, and they are not listed.", "",
+        "This page lists the endpoints, members and errors that Apple defines for the [App Store Server",
+        f"API](ServerAPI.md), version {apple.VERSION}, and for [server notifications](Notifications.md), with the types of",
+        "notifications and the values of some members. Beside each stands a test that covers it, the first by name, or",
+        "the reason why none does. A test covers what the store accepted in a request, and what it answered or sent.",
+        "Apple's own library for Python makes most requests, and verifies and reads what is signed. The tests of",
+        "`Tests/Browser` write this page (`make test-browser ARGS=--write-conformance`) and compare it;",
+        "`Tests/Browser/apple.py` lists what Apple defines. The endpoints of groups stand here without their members.",
+        "Apple documents Advanced Commerce, retention messages and the reports of external purchases as APIs of their",
+        "own, and they are not listed.", "",
         "## Endpoints", "",
         "| endpoint | sandbox | production |", "|---|---|---|"]
     for endpoint in apple.ENDPOINTS:
