@@ -39,13 +39,13 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let reviewTooLong: Code = "review_too_long"
         /// The quantity is out of range or not allowed. A failed purchase.
         public static let invalidQuantity: Code = "invalid_quantity"
-        /// The price differs from the one that the customer agreed to. A failed purchase.
+        /// The price differs from the one that the customer agreed to. 409, or a failed purchase.
         public static let priceChanged: Code = "price_changed"
         /// The payment processor declined the payment. A failed purchase.
         public static let paymentDeclined: Code = "payment_declined"
         /// The account is already subscribed to the product. A failed purchase.
         public static let alreadySubscribed: Code = "already_subscribed"
-        /// The account may not buy. A failed purchase.
+        /// The account may not buy. 403, or a failed purchase.
         public static let paymentNotAllowed: Code = "payment_not_allowed"
         /// The product has no promotional offer with this identifier. A failed purchase.
         public static let invalidOfferIdentifier: Code = "invalid_offer_identifier"
@@ -90,7 +90,7 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let wrongOffset: Code = "wrong_offset"
         /// The download address has expired; ask for another. 403.
         public static let addressExpired: Code = "address_expired"
-        /// The download address was not made by this store. 403.
+        /// The download address was not made by this store, or the request is not permitted there. 403.
         public static let forbidden: Code = "forbidden"
         /// The operator injected a fault, or the store is unavailable for a short time; try again later. 503.
         public static let unavailable: Code = "unavailable"

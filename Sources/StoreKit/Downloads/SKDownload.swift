@@ -84,7 +84,8 @@ open class SKDownload: NSObject, @unchecked Sendable {
     /// in the app's caches: copy or move it before you finish the transaction (``ContentShelf``).
     open var contentURL: URL? { record.withLock { $0.contentURL } }
     /// The reason for the failure, an ``SKError``; nil in every other state. `NSUnderlyingErrorKey` has
-    /// `CocoaError.fileWriteOutOfSpace` for a full disk, and `CocoaError.fileReadCorruptFile` for damaged content.
+    /// `CocoaError.fileWriteOutOfSpace` for a full disk, `CocoaError.fileWriteUnknown` for a file that cannot be
+    /// written or read, and `CocoaError.fileReadCorruptFile` for damaged content.
     open var error: (any Error)? { record.withLock { $0.error } }
     /// The received part of the package, from 0 to 1. At 1 the package is still to be unpacked; ``state`` tells when
     /// the download is finished.
