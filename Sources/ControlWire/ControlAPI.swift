@@ -55,7 +55,8 @@ public enum ControlAPI {
         }
     }
 
-    /// A change to the clock. The store applies the parts in this order: `reset`, `freeze`, `set`, `advance`.
+    /// A change to the clock. The store applies the parts in this order: `reset`, `freeze`, `set`, `months`,
+    /// `advance`.
     public struct ClockChange: Codable, Sendable {
         /// True returns the clock to the machine's time.
         public var reset: Bool?

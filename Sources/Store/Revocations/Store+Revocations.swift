@@ -33,8 +33,8 @@ extension Store {
     /// approved.
     ///
     /// The store notifies the payment processor after the ledger has committed. If that fails, or the store stops in
-    /// between, repeat the call: the ledger stays unchanged, and the processor gets the same refund again, which has no
-    /// further effect there.
+    /// between, ``tellRefunds()`` does it later. A repeated call also does: the ledger stays unchanged, and the
+    /// processor gets the same refund again, which has no further effect there.
     /// - Parameter share: how much is given back. A prorated refund is for subscription periods.
     /// - Returns: the refunded transactions in their new state, and the amount.
     /// - Throws: ``StoreError`` `unknown_transaction`; `invalid_request` for a prorated refund of another product;
