@@ -109,6 +109,13 @@ actor StoreProcess {
     /// The SHA-256 of each hosted product's file.
     private(set) var contents: [String: String] = [:]
     private let server = ServerProcess()
+    /// Asks control ports. A refused connection is an error at once: the shared client would try again until the store
+    /// is back, and a run that waits for the answer to a killed store starts it again only then.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration.singletonConfiguration
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
 
     static let bundleID = "com.example.kills"
     static let consumables = ["coins", "gems"]
@@ -357,7 +364,8 @@ actor StoreProcess {
 
     /// Asks the control port.
     /// - Parameter path: what follows `/control/v1/`.
-    /// - Throws: ``KillTestError`` with the status and the answer's text when the status is another one.
+    /// - Throws: ``KillTestError`` with the status and the answer's text when the status is another one; the client's
+    ///   errors when there is no answer, at once when the store is not running.
     func ask(
         _ method: String, _ path: String, _ body: Data?, status: UInt, type: String = "application/json"
     ) async throws -> Data {
@@ -365,7 +373,7 @@ actor StoreProcess {
         request.method = .init(rawValue: method)
         request.headers.add(name: "Content-Type", value: type)
         if let body { request.body = .bytes(body) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let response = try await Self.client.execute(request, timeout: .seconds(60))
         let answer = try await response.body.collect(upTo: 16 << 20)
         guard response.status.code == status else {
             throw KillTestError("\(method) \(path): \(response.status.code) \(String(buffer: answer).prefix(500))")
