@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A store that is killed again and again while a step of its clock renews many subscriptions.
+/// A store that is killed again and again while steps of its clock renew many subscriptions.
 public enum RenewalKillRun {
     /// What came of it.
     public struct Totals: Sendable {
@@ -18,10 +18,14 @@ public enum RenewalKillRun {
     private static let accounts = 12
     /// The sandbox renews twelve times.
     private static let periods = 13
+    /// How far the clock moves, in seconds: 430 days, in which all periods end.
+    private static let length = 430.0 * 86_400
 
     /// Runs it on a store of its own.
     ///
-    /// - Parameter seed: the seed of the moments of the kills.
+    /// - Parameters:
+    ///   - kills: how many, at least one.
+    ///   - seed: the seed of the moments of the kills.
     public static func run(
         _ backend: Backend, _ programs: Programs, kills: Int, seed: UInt64
     ) async throws -> Totals {
@@ -33,16 +37,22 @@ public enum RenewalKillRun {
         var totals = Totals()
         let emails = (0..<accounts).map { "subscriber\($0)@example.com" }
         for email in emails { try await store.subscribe(email, password: "banana-banana") }
-        let end = ISO8601DateFormatter().string(from: Date().addingTimeInterval(430 * 86_400))
-        for _ in 0..<kills {
-            async let answered = store.setClock(end)
+        // A busy machine may oversleep a kill until the date is answered. The next date has renewals of its own.
+        let begin = Date()
+        let dates = (1...kills).map { kill in
+            ISO8601DateFormatter().string(from: begin + Self.length * Double(kill) / Double(kills))
+        }
+        for date in dates {
+            async let answered = store.setClock(date)
             try await Task.sleep(for: .milliseconds(Int.random(in: 5...120, using: &chance)))
             guard await store.kill() else { throw KillTestError("the store died by itself") }
             totals.kills += 1
             if await !answered { totals.cut += 1 }
             try await store.start()
         }
-        guard await store.setClock(end) else { throw KillTestError("the last step of the clock failed") }
+        guard let end = dates.last, await store.setClock(end) else {
+            throw KillTestError("the last step of the clock failed")
+        }
         for email in emails {
             let rows = try await store.ledger(of: email)
             for (product, periods) in Dictionary(grouping: rows, by: \.productId) {
