@@ -44,7 +44,7 @@ public final class SubscriptionKillRun: Sendable {
     /// Runs it on a store of its own.
     ///
     /// - Parameters:
-    ///   - launches: how often each app is launched to be killed.
+    ///   - launches: how often each app is launched, at all but the first time to be killed.
     ///   - seed: the seed of all random choices.
     ///   - patience: how long a launch may take.
     /// - Throws: ``KillTestError`` when a program did what no kill explains.
@@ -84,9 +84,11 @@ public final class SubscriptionKillRun: Sendable {
         }
         state.withLock { $0.isOver = true }
         try await clock
+        // The orders of killed launches may all be lost. An app that still has its first plan changes it now.
+        let last = Order(name: "last", product: StoreProcess.plans[1], quantity: 1)
         for device in devices {
             var device = device
-            _ = try await device.launch([], .ends, restores: false)
+            _ = try await device.launch([last], .ends, restores: false)
         }
         // All that is due is renewed before the answer, and nothing falls due after it.
         _ = try await store.ask("PUT", "sandbox/clock", Data("{\"freeze\":true}".utf8), status: 200)
@@ -105,7 +107,10 @@ public final class SubscriptionKillRun: Sendable {
             let plan = StoreProcess.plans[number / 3 % StoreProcess.plans.count]
             let orders = number % 3 == 0 ? [Order(name: "plan\(number)", product: plan, quantity: 1)] : []
             let fate: KillDevice.Fate
-            if number % 2 == 0, let name = Self.points.randomElement(using: &chance) {
+            if number == 0 {
+                // So that each app has the first plan. An app that is killed before it adds its order never buys it.
+                fate = .ends
+            } else if number % 2 == 0, let name = Self.points.randomElement(using: &chance) {
                 fate = .dies(KillPoint(name: name, count: 1))
             } else {
                 fate = .isKilled(after: .milliseconds(Int.random(in: 0..<900, using: &chance)))
