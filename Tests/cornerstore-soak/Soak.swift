@@ -115,7 +115,7 @@ struct Soak {
             var totals = try await ClusterRun.run(Programs.built(), plan) {
                 !isInterrupted.value.withLock { $0 }
             }
-            if !isInterrupted.value.withLock({ $0 }) { totals.wrong += totals.missing(in: time) }
+            if !isInterrupted.value.withLock({ $0 }) { totals.wrong += totals.missing }
             for problem in totals.wrong { say("  seed \(seed): \(problem)") }
             say(totals.line)
             return totals.wrong.isEmpty ? 0 : 1
