@@ -94,13 +94,17 @@ enum BuyPage {
         switch answer.state {
         case .purchased:
             guard let transaction = answer.transaction else { break }
+            var message = "\(email) bought \(purchase.productID.rawValue)."
             if action.isOn("finish") {
-                try await action.api.deviceCommand(
-                    action.environment, .finish(transaction.transactionID), token: token)
+                do {
+                    try await action.api.deviceCommand(
+                        action.environment, .finish(transaction.transactionID), token: token)
+                } catch let problem as APIProblem {
+                    // The purchase is made. The form, shown again, would buy a second time.
+                    message += " Finishing failed, so the app still has to deliver it: \(problem.message)"
+                }
             }
-            return .done(
-                "transactions/\(transaction.transactionID)",
-                message: "\(email) bought \(purchase.productID.rawValue).")
+            return .done("transactions/\(transaction.transactionID)", message: message)
         case .deferred:
             return .done(
                 "", message: "The purchase of \(purchase.productID.rawValue) waits for approval. Approve it below.")
