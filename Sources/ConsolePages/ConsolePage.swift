@@ -171,7 +171,8 @@ public struct ConsolePage: Page {
     /// Whether a form sends a file piece by piece.
     public var sendsPieces: Bool { sections.contains { $0.forms.contains(where: \.sendsPieces) } }
 
-    /// Puts what was typed back into the form of an address, and says what was wrong.
+    /// Puts what was typed back into the form of an address, and says what was wrong. A hidden `revision` stays the one
+    /// that was sent: whoever typed has not seen a later one.
     /// - Returns: whether the page has the form.
     @discardableResult
     public mutating func fill(action: String, problem: String, field: String?, typed: (String) -> String?) -> Bool {
@@ -182,6 +183,10 @@ public struct ConsolePage: Page {
                     let name = sections[index].forms[form].fields[place].name
                     sections[index].forms[form].fields[place].take(typed(name))
                     if name == field { sections[index].forms[form].fields[place].problem = problem }
+                }
+                for place in sections[index].forms[form].hidden.indices {
+                    guard sections[index].forms[form].hidden[place].name == "revision" else { continue }
+                    if let sent = typed("revision") { sections[index].forms[form].hidden[place].value = sent }
                 }
                 return true
             }

@@ -1,4 +1,5 @@
 import Store
+import StoreWire
 import Testing
 
 @testable import Console
@@ -18,6 +19,28 @@ import Testing
             let page = try await browser.follow(bought)
             #expect(page.text.contains("Finishing failed") && !page.text.contains("action=\"/sandbox/buy\""))
             #expect(try await console.store.sandbox.ledger(LedgerQuery()).rows.count == 1)
+        }
+    }
+
+    @Test func `The later of two editors is told after another mistake too`() async throws {
+        try await RunningConsole.with { console in
+            let (browser, managed) = (console.browser(), console.store.managed)
+            _ = try await managed.register("com.example.drafts", name: nil, sellsInAppPurchases: true, by: "anna")
+            let coins = try await managed.createProduct(
+                "coins", .consumable, in: nil, of: "com.example.drafts",
+                document: .object(["displayPrice": .string("0.99")]), by: "anna")
+            let (path, action) = ("/sandbox/managed/com.example.drafts/coins", "/change")
+            let form = try await browser.get(path)
+            _ = try await managed.changeProduct(
+                "coins", of: "com.example.drafts", revision: coins.revision,
+                keys: .object(["displayPrice": .string("1.99")]), by: "anna")
+            let wrong = try await browser.submit(form, path + action, [("price", "much"), ("reference", "")])
+            #expect(wrong.status == 422 && wrong.text.contains("must be a decimal"), "\(wrong.text)")
+            let late = try await browser.submit(wrong, path + action, [("price", "2.99"), ("reference", "")])
+            #expect(late.status == 422 && late.text.contains("Another editor has changed this."), "\(late.text)")
+            // Whoever was told may decide.
+            let again = try await browser.submit(late, path + action, [("price", "2.99"), ("reference", "")])
+            #expect(again.status == 303, "\(again.text)")
         }
     }
 }

@@ -155,8 +155,13 @@ struct PageController: Sendable {
             return try await again(action, page, form, request, context, status: .unprocessableContent, problem)
         } catch let problem as APIProblem {
             let status: HTTPResponse.Status = problem.status >= 500 ? .badGateway : .unprocessableContent
+            var kept = form
+            // The later of two editors is told so here, and may decide with the present revision.
+            if problem.code == WireError.Code.staleRevision.rawValue {
+                kept = QueryParameters(form.all.filter { $0.key != "revision" })
+            }
             return try await again(
-                action, page, form, request, context, status: status, FormProblem("", problem.message))
+                action, page, kept, request, context, status: status, FormProblem("", problem.message))
         }
     }
 
