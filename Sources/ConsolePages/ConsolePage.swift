@@ -171,13 +171,17 @@ public struct ConsolePage: Page {
     /// Whether a form sends a file piece by piece.
     public var sendsPieces: Bool { sections.contains { $0.forms.contains(where: \.sendsPieces) } }
 
-    /// Puts what was typed back into the form of an address, and says what was wrong. A hidden `revision` stays the one
-    /// that was sent: whoever typed has not seen a later one.
+    /// Puts what was typed back into the form of an address, and says what was wrong. Of several forms with the
+    /// address, it is the one whose other hidden values were sent. A hidden `revision` stays the one that was sent:
+    /// whoever typed has not seen a later one.
     /// - Returns: whether the page has the form.
     @discardableResult
     public mutating func fill(action: String, problem: String, field: String?, typed: (String) -> String?) -> Bool {
         for index in sections.indices {
-            for form in sections[index].forms.indices where sections[index].forms[form].action == action {
+            for form in sections[index].forms.indices {
+                guard sections[index].forms[form].action == action, sections[index].forms[form].didSend(typed) else {
+                    continue
+                }
                 sections[index].forms[form].problem = problem
                 for place in sections[index].forms[form].fields.indices {
                     let name = sections[index].forms[form].fields[place].name

@@ -450,4 +450,11 @@ public struct ConsoleForm: PagePart {
         takesFile = fields.contains { $0.kind == .file }
         self.sendsPieces = sendsPieces
     }
+
+    /// The hidden values that say what the form is about. The others differ between two showings of the page: the `key`
+    /// that makes a repeated form harmless, and the `revision` that was shown.
+    var subject: [ConsoleHidden] { hidden.filter { $0.name != "key" && $0.name != "revision" } }
+
+    /// Whether this form, and not another one of the same address, sent the values.
+    func didSend(_ values: (String) -> String?) -> Bool { subject.allSatisfy { values($0.name) == $0.value } }
 }

@@ -172,6 +172,28 @@ import Testing
         #expect(form.fields[3].options.map(\.isChosen) == [false, true])
     }
 
+    @Test func `Of several forms with one address the one that was sent is filled`() {
+        var page = ConsolePage("Heading")
+        var section = ConsoleSection("a", "A")
+        section.forms = ["products", "purchases"].map {
+            ConsoleForm(
+                action: "/a", fields: [ConsoleField("count", "Requests")],
+                hidden: [ConsoleHidden("operation", $0), ConsoleHidden("key", "new"), ConsoleHidden("revision", "6")],
+                button: "Order")
+        }
+        page.sections = [section]
+        let sent = ["operation": "purchases", "key": "old", "revision": "5", "count": "0"]
+        #expect(page.fill(action: "/a", problem: "no", field: "count") { sent[$0] })
+        #expect(page.sections[0].forms.map(\.problem) == [nil, "no"])
+        #expect(page.sections[0].forms.map { $0.fields[0].value } == ["", "0"])
+        #expect(page.sections[0].forms.map { $0.hidden.map(\.value).last } == ["6", "5"])
+        // The form is gone. What was typed belongs into no other.
+        let gone = ["operation": "restores", "count": "0"]
+        page.sections = [section]
+        #expect(!page.fill(action: "/a", problem: "no", field: "count") { gone[$0] })
+        #expect(page.sections[0].forms.map(\.problem) == [nil, nil])
+    }
+
     @Test func theFirstPageIsSmall() throws {
         let templates = try PageTemplates.embedded.get()
         #expect(templates.consoleScript.bytes.count <= 8_000)
