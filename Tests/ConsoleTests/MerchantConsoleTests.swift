@@ -90,6 +90,12 @@ import Testing
         #expect(section.contains(start))
     }
 
+    @Test func `The next page of a ledger begins where this one ends`() async throws {
+        let page = try await RunningConsole.ofMerchant().get("/production/merchant/users/ann?currency=gems")
+        #expect(page.text.contains("#351<") && !page.text.contains("#350<"))
+        #expect(page.text.unescaped.contains("before=351#ledger"), "\(page.text)")
+    }
+
     @Test func theRatesAreShown() async throws {
         let page = try await RunningConsole.ofMerchant().get("/production/settings")
         #expect(page.text.contains("20 a second, 60 at once") && page.text.contains("0.5 a second"))

@@ -218,12 +218,23 @@ struct NoMerchant: APICalls {
                 #"{"bundleId":"com.example.monkeys","productId":"credits5","kind":"consumable","grants":[{"credits":5,"currency":"coins"}],"isOnSale":false}"#,
         ]
         if path.hasPrefix("/admin/v1/transactions/") { return APIAnswer(status: 200, body: Self.transaction(path)) }
+        if path.hasPrefix("/admin/v1/users/ann/history?currency=gems") {
+            return APIAnswer(status: 200, body: Self.longHistory)
+        }
         guard let body = bodies[String(path.prefix { $0 != "?" })] else {
             return path.hasSuffix("/send") || method == "DELETE"
                 ? APIAnswer(status: 204, body: Data())
                 : APIAnswer(status: 404, body: Data(#"{"code":"not_found","message":"There is nothing here."}"#.utf8))
         }
         return APIAnswer(status: 200, body: Data(body.utf8))
+    }
+
+    /// The newest 200 of 400 entries, which is the most that a merchant answers.
+    private static var longHistory: Data {
+        let entries = (201...400).reversed().map {
+            #"{"entry":\#($0),"kind":"adjustment","amount":1,"balance":\#($0),"createdAt":1,"environment":"Sandbox"}"#
+        }.joined(separator: ",")
+        return Data(#"{"currency":"gems","entries":[\#(entries)],"next":201,"environment":"Sandbox"}"#.utf8)
     }
 
     /// Every transaction but 404 was redeemed by Ann.

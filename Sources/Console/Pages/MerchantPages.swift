@@ -345,7 +345,7 @@ enum MerchantPages {
                 ConsoleCell(entry.note ?? entry.reference ?? "—"),
             ])
         }
-        if let next = history.next ?? (history.entries.count > 50 ? history.entries[49].entry : nil) {
+        if let next = history.entries.count > 50 ? history.entries[49].entry : history.next {
             table.next =
                 request.link(
                     "merchant/users/\(id.rawValue.percentEncoded)",
