@@ -393,12 +393,16 @@ public struct ConsoleField: PagePart {
         isInput = !isArea && !isChoice && !isTick && !isFile
     }
 
-    /// Takes the value that was typed before. A password and a file are not kept.
+    /// Takes the value that was typed before. A password and a file are not kept. A choice that the page does not offer
+    /// is added, because browsers choose the first option of a list without a choice.
     mutating func take(_ typed: String?) {
         switch kind {
         case .password, .file: break
         case .tick: isOn = typed != nil
-        case .choice: for index in options.indices { options[index].isChosen = options[index].value == typed }
+        case .choice:
+            guard let typed else { break }
+            for index in options.indices { options[index].isChosen = options[index].value == typed }
+            if !options.contains(where: \.isChosen) { options.append(ConsoleOption(typed, typed, isChosen: true)) }
         default: value = typed ?? value
         }
     }

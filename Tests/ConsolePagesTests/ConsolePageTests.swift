@@ -172,6 +172,20 @@ import Testing
         #expect(form.fields[3].options.map(\.isChosen) == [false, true])
     }
 
+    @Test(
+        arguments: [
+            ("2", ["1", "2"], "2"), ("eleventh", ["1", "2", "eleventh"], "eleventh"), (nil, ["1", "2"], "1"),
+        ] as [(String?, [String], String)])
+    func `A choice stays, also one that the page does not offer`(
+        _ sent: String?, _ offered: [String], _ chosen: String
+    ) {
+        var field = ConsoleField(
+            "c", "C", .choice, options: [ConsoleOption("1", "1", isChosen: true), ConsoleOption("2", "2")])
+        field.take(sent)
+        #expect(field.options.map(\.value) == offered)
+        #expect(field.options.filter(\.isChosen).map(\.value) == [chosen])
+    }
+
     @Test func `Of several forms with one address the one that was sent is filled`() {
         var page = ConsolePage("Heading")
         var section = ConsoleSection("a", "A")
