@@ -131,16 +131,16 @@ public struct ConsolePage: Page {
 
     /// Gives every form that changes something the token for its address, and every field its id.
     public mutating func finish(token: (String) -> String) {
-        var count = 0
-        func finish(_ form: inout ConsoleForm) {
-            count += 1
+        var known: [String: Int] = [:]
+        func finish(_ form: inout ConsoleForm, in section: String) {
             if form.method == "post" { form.token = token(form.action) }
-            for index in form.fields.indices { form.fields[index].id = "f\(count)-\(form.fields[index].name)" }
+            form.giveIDs(in: section, &known)
         }
         for index in sections.indices {
-            for form in sections[index].forms.indices { finish(&sections[index].forms[form]) }
+            let id = sections[index].id
+            for form in sections[index].forms.indices { finish(&sections[index].forms[form], in: id) }
             if var filter = sections[index].filter {
-                finish(&filter)
+                finish(&filter, in: id)
                 sections[index].filter = filter
             }
             sections[index].table?.giveTokens(token)

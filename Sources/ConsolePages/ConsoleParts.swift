@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+import Crypto
 public import Mustache
 
 /// The meaning of a colour. A word or a sign always says the same.
@@ -461,4 +463,17 @@ public struct ConsoleForm: PagePart {
 
     /// Whether this form, and not another one of the same address, sent the values.
     func didSend(_ values: (String) -> String?) -> Bool { subject.allSatisfy { values($0.name) == $0.value } }
+
+    /// Gives the fields their ids in the page. They stay when other forms come or go: the script puts what was typed
+    /// back by them.
+    /// - Parameter known: how often each id of a form occurred in the page. Forms that are alike are counted.
+    mutating func giveIDs(in section: String, _ known: inout [String: Int]) {
+        guard !fields.isEmpty else { return }
+        let about = ([section, action] + subject.flatMap { [$0.name, $0.value] }).joined(separator: "\n")
+        var id = "f" + Hexadecimal.encoded(SHA256.hash(data: Array(about.utf8)).prefix(4))
+        let count = known[id, default: 0] + 1
+        known[id] = count
+        if count > 1 { id += "-\(count)" }
+        for index in fields.indices { fields[index].id = "\(id)-\(fields[index].name)" }
+    }
 }

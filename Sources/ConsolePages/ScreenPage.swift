@@ -143,11 +143,10 @@ public struct ScreenPage: Page {
 
     /// Gives every form and button the token for its address, and every field its id.
     public mutating func finish(token: (String) -> String) {
-        var count = 0
-        func finish(_ form: inout ConsoleForm) {
-            count += 1
+        var known: [String: Int] = [:]
+        func finish(_ form: inout ConsoleForm, in section: String = "app") {
             if form.method == "post" { form.token = token(form.action) }
-            for index in form.fields.indices { form.fields[index].id = "f\(count)-\(form.fields[index].name)" }
+            form.giveIDs(in: section, &known)
         }
         func finish(_ buttons: inout [ConsoleButton]) {
             for index in buttons.indices { buttons[index].token = token(buttons[index].action) }
@@ -164,7 +163,8 @@ public struct ScreenPage: Page {
             question = asked
         }
         for index in sections.indices {
-            for form in sections[index].forms.indices { finish(&sections[index].forms[form]) }
+            let id = sections[index].id
+            for form in sections[index].forms.indices { finish(&sections[index].forms[form], in: id) }
             sections[index].table?.giveTokens(token)
         }
     }

@@ -208,6 +208,31 @@ import Testing
         #expect(page.sections[0].forms.map(\.problem) == [nil, nil])
     }
 
+    /// The script puts what was typed back by the ids of fields.
+    @Test func `The ids of a form's fields stay when other forms come`() {
+        func section(_ id: String, _ versions: [String], revision: Int) -> ConsoleSection {
+            var section = ConsoleSection(id, "Versions", isLive: true)
+            section.forms = versions.map {
+                ConsoleForm(
+                    "Reject version \($0)", action: "/reject", fields: [ConsoleField("reason", "Reason")],
+                    hidden: [ConsoleHidden("version", $0), ConsoleHidden("revision", "\(revision)")], button: "Reject")
+            }
+            return section
+        }
+        func ids(_ sections: [ConsoleSection]) -> [String] {
+            var page = ConsolePage("Heading")
+            page.sections = sections
+            page.finish { $0 }
+            return page.sections.flatMap { $0.forms.map { $0.fields[0].id } }
+        }
+        let before = ids([section("versions", ["1.0"], revision: 1)])
+        let after = ids([
+            section("others", ["1.0"], revision: 2), section("versions", ["2.0", "1.0", "1.0"], revision: 2),
+        ])
+        #expect(before.count == 1 && after[2] == before[0])
+        #expect(Set(after).count == 4 && after.allSatisfy { $0.hasSuffix("-reason") })
+    }
+
     @Test func theFirstPageIsSmall() throws {
         let templates = try PageTemplates.embedded.get()
         #expect(templates.consoleScript.bytes.count <= 8_000)
