@@ -256,10 +256,12 @@ enum ManagedSubscriptions {
         let period = try period(action, "period", "Period")
         return try await ManagedPages.change(action) { known in
             var offers = Offers(kind, of: known.document)
+            // The form of the introductory offer has no identifier and no name: those of a file stay.
+            let old = kind == .introductory ? offers.all.first : nil
             offers.set(
                 Offers.Offer(
-                    id: id, referenceName: action.text("reference"), paymentMode: payment, period: period,
-                    numberOfPeriods: periods, price: price))
+                    id: id ?? old?.id, referenceName: action.text("reference") ?? old?.referenceName,
+                    paymentMode: payment, period: period, numberOfPeriods: periods, price: price))
             return [kind.key: offers.value]
         }
     }
