@@ -306,16 +306,21 @@ enum TransactionPages {
             .transaction(request.environment, id: request.parameter("id")))
         let row = detail.transaction
         let path = "transactions/\(row.transactionId.percentEncoded)"
+        let isSubscription = row.kind == ProductKind.autoRenewableSubscription.rawValue
+        let amount = "\(refundable(row)) \(row.currency)"
         var page = ConsolePage(
-            row.revocationDate == nil ? "Refund \(row.price) \(row.currency)?" : "Reverse the refund?")
+            row.revocationDate != nil
+                ? "Reverse the refund?" : isSubscription ? "Refund up to \(amount)?" : "Refund \(amount)?")
         page.trail = [
             ConsoleLink("Transactions", request.link("transactions")),
             ConsoleLink(row.transactionId, request.link(path)),
         ]
         var section = ConsoleSection("refund", row.name ?? row.productId)
-        let deliveries = detail.deliveries.count + 1
+        let deliveries = deliveries(detail)
         section.text =
-            "\(detail.email ?? row.accountId) gets back \(row.price) \(row.currency). "
+            "\(detail.email ?? row.accountId) gets back \(amount)"
+            + (isSubscription ? ", or only the part for the time that is not over. " : ". ")
+            + (row.refunded.map { "\($0) \(row.currency) of the price were given back before. " } ?? "")
             + (deliveries == 1
                 ? "1 delivery is revoked, the purchase itself"
                 : "\(deliveries) deliveries are revoked, one of them the purchase")
@@ -335,12 +340,11 @@ enum TransactionPages {
                 ]
             }
         } else {
-            let isSubscription = row.kind == "autoRenewableSubscription"
             let shares = [
                 ConsoleField(
                     "share", "How much", .choice,
                     options: [
-                        ConsoleOption("whole", "All that was paid"),
+                        ConsoleOption("whole", row.refunded == nil ? "All that was paid" : "The rest of the price"),
                         ConsoleOption("prorated", "The part of the period that is not over"),
                     ])
             ]
@@ -354,7 +358,7 @@ enum TransactionPages {
                                 ConsoleOption("other", "Another reason"),
                                 ConsoleOption("app", "An issue with the app"),
                             ])
-                    ], button: isSubscription ? "Refund" : "Refund \(row.price) \(row.currency)", tone: .bad,
+                    ], button: isSubscription ? "Refund" : "Refund \(amount)", tone: .bad,
                     cancel: request.link(path))
             ]
             if isSubscription {
@@ -374,12 +378,28 @@ enum TransactionPages {
         return page
     }
 
+    /// What a refund of all gives back, as a decimal: the price less what a change of plan gave back.
+    private static func refundable(_ row: ControlAPI.Transaction) -> String {
+        guard let price = Money(decimal: row.price, currency: row.currency),
+            let refunded = row.refunded.flatMap({ Money(decimal: $0, currency: row.currency) })
+        else { return row.price }
+        return Money(milliunits: max(0, price.milliunits - refunded.milliunits), currency: row.currency).decimal
+    }
+
+    /// How many deliveries a refund revokes: the purchase, of a product that is owned once also later downloads, and
+    /// those to devices that restored it.
+    private static func deliveries(_ detail: ControlAPI.TransactionDetail) -> Int {
+        let isOwnedOnce = ProductKind(rawValue: detail.transaction.kind)?.isOwnedOnce == true
+        return (isOwnedOnce ? max(detail.chain.count, 1) : 1) + detail.deliveries.count
+    }
+
     @Sendable private static func refund(_ action: ActionRequest) async throws -> ActionOutcome {
         let id = action.page.parameter("id")
+        let before: ControlAPI.TransactionDetail = try await action.api.ask(.transaction(action.environment, id: id))
         let refunded: ControlAPI.Refunded = try await action.api.send(
             .refund(action.environment, id: id),
             ControlAPI.Refund(reason: action.text("reason"), share: action.text("share")))
-        let count = max(refunded.transactions.count, 1)
+        let count = deliveries(before)
         return .done(
             "transactions/\(id.percentEncoded)",
             message:

@@ -1,0 +1,76 @@
+import ControlWire
+import Foundation
+import HTTPSupport
+import Hummingbird
+import Logging
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Console
+
+/// The facts that pages state, also when an API gives another answer than usual or none.
+@Suite(.timeLimit(.minutes(1))) struct PageFactTests {
+    @Test func `a refund's question and answer name what is given back and how many deliveries`() async throws {
+        try await RunningConsole.with { console in
+            let id = try await console.buy(console.browser())
+            for (kind, heading, sum) in [
+                ("consumable", "Refund 1.48 USD?", "gets back 1.48 USD. 0.5 USD of the price were given back before."),
+                ("autoRenewableSubscription", "Refund up to 1.48 USD?", "gets back 1.48 USD, or only the part"),
+            ] {
+                let browser = console.browser { path, answer in
+                    guard path.hasSuffix("/transactions/\(id)") else { return answer }
+                    var detail = try JSONDecoder().decode(ControlAPI.TransactionDetail.self, from: answer.body)
+                    detail.transaction.kind = kind
+                    detail.transaction.refunded = detail.transaction.revocationDate == nil ? "0.5" : "1.98"
+                    detail.deliveries = [
+                        ControlAPI.RestoredDelivery(
+                            transactionId: "1", sourceTransactionId: id, deviceId: "phone",
+                            restoredDate: "2027-01-15T07:00:00.000Z", finishedDate: nil)
+                    ]
+                    return APIAnswer(status: 200, body: try JSONEncoder().encode(detail))
+                }
+                let path = "/sandbox/transactions/\(id)/refund"
+                let question = try await browser.get(path)
+                #expect(question.text.contains(heading) && question.text.contains(sum), "\(question.text)")
+                #expect(question.text.contains("2 deliveries are revoked"))
+                guard kind != "consumable" else { continue }
+                let done = try await browser.submit(question, path, [("reason", "app")])
+                #expect(try await browser.follow(done).text.contains("2 deliveries revoked."), "\(done.text)")
+            }
+        }
+    }
+}
+
+extension RunningConsole {
+    /// A browser at a console whose control port gives other answers.
+    /// - Parameter alter: makes the answer from the path without its query and the store's answer.
+    func browser(altering alter: @escaping @Sendable (String, APIAnswer) throws -> APIAnswer) -> TestBrowser {
+        var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .critical
+        let backends = ConsoleBackends(
+            control: AlteredCalls(calls: store.inProcessControl, alter: alter),
+            merchant: AlteredCalls(calls: NoMerchant(), alter: alter))
+        let application = ConsoleApplication(
+            ConsoleConfiguration(limits: ServerLimits()), backends, now: { now.date }, logger: logger,
+            onReady: { _ in })
+        return TestBrowser(responder: application.router().buildResponder())
+    }
+}
+
+/// An API whose answers a test changes.
+private struct AlteredCalls: APICalls {
+    let calls: any APICalls
+    let alter: @Sendable (String, APIAnswer) throws -> APIAnswer
+
+    func send(
+        _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
+    ) async throws -> APIAnswer {
+        let answer = try await calls.send(method, path, body: body, type: type, token: token, for: caller)
+        return try alter(String(path.prefix { $0 != "?" }), answer)
+    }
+
+    func stream(_ path: String, for caller: APICaller) async throws -> Response {
+        try await calls.stream(path, for: caller)
+    }
+}
