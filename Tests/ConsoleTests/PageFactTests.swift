@@ -3,6 +3,7 @@ import Foundation
 import HTTPSupport
 import Hummingbird
 import Logging
+import Store
 import StoreWire
 import TestSupport
 import Testing
@@ -38,6 +39,21 @@ import Testing
                 let done = try await browser.submit(question, path, [("reason", "app")])
                 #expect(try await browser.follow(done).text.contains("2 deliveries revoked."), "\(done.text)")
             }
+        }
+    }
+
+    @Test func `the overview shows what a refund gave back`() async throws {
+        try await RunningConsole.with { console in
+            let id = try await console.buy(console.browser())
+            _ = try await console.store.sandbox.refund(try #require(TransactionID(id)), reason: .other)
+            let browser = console.browser { path, answer in
+                guard path.hasSuffix("/sandbox/transactions") else { return answer }
+                var page = try JSONDecoder().decode(ControlAPI.Page<ControlAPI.Transaction>.self, from: answer.body)
+                page.rows[0].refunded = "0.7"
+                return APIAnswer(status: 200, body: try JSONEncoder().encode(page))
+            }
+            let last = try #require(try await browser.get("/sandbox").text.split(separator: "Last events").last)
+            #expect(last.contains("0.7 USD") && last.contains("1.98 USD"), "\(last)")
         }
     }
 }

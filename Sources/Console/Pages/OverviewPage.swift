@@ -286,7 +286,7 @@ enum OverviewPage {
         for row in refunded + older {
             add(
                 row.revocationDate ?? row.purchaseDate, ConsoleCell("Refunded", tone: .bad), product(row),
-                customer(row), "\(row.price) \(row.currency)")
+                customer(row), "\(row.refunded ?? row.price) \(row.currency)")
         }
         let failed: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
             .attempts(request.environment, AttemptFilter(bundle: request.app), limit: 20))
