@@ -56,6 +56,37 @@ import Testing
             #expect(last.contains("0.7 USD") && last.contains("1.98 USD"), "\(last)")
         }
     }
+
+    @Test func `a notification of version 1 shows its body`() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser { path, answer in
+                guard path.hasSuffix("/sandbox/notifications/7") else { return answer }
+                let sent = ControlAPI.Notification(
+                    number: "7", notificationUUID: "7", notificationType: "DID_RENEW", subtype: nil,
+                    bundleId: "com.example.monkeys", signedDate: "2027-01-15T07:00:00.000Z",
+                    originalTransactionId: nil, transactionId: nil, state: "delivered", nextAttemptDate: nil,
+                    sendAttempts: [], signedPayload: nil, version: 1, body: #"{"auto_renew_status":"true"}"#)
+                return APIAnswer(status: 200, body: try JSONEncoder().encode(sent))
+            }
+            let page = try await browser.get("/sandbox/server-notifications/7").text.unescaped
+            #expect(page.contains(#""auto_renew_status" : "true""#), "\(page)")
+            #expect(!page.contains("The store signs the payload"))
+        }
+    }
+
+    @Test func `only a receipt that was read is said to contain no purchases`() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let id = try await console.buy(browser)
+            let form = try await browser.get("/sandbox/inspector")
+            for text in ["bm9uc2Vuc2U=", "eyJhbGciOiJFUzI1NiJ9.e30.AA"] {
+                let page = try await browser.submit(form, "/sandbox/inspector", [("receipt", text)]).text
+                #expect(page.contains("Verdict") && !page.contains("Purchases in it"), "\(text)")
+            }
+            let read = try await browser.get("/sandbox/inspector?transaction=\(id)").text
+            #expect(read.contains("The receipt contains no purchases."))
+        }
+    }
 }
 
 extension RunningConsole {

@@ -264,6 +264,17 @@ enum ServerNotificationPages {
 
     private static func payload(_ found: ControlAPI.Notification) -> ConsoleSection {
         var section = ConsoleSection("payload", "Payload")
+        if found.version == 1 {
+            section.text =
+                found.body == nil
+                ? "The store writes the body before the first attempt."
+                : "The body of version 1, without the app's shared secret."
+            if let body = found.body {
+                let json = PayloadJSON(bytes: Array(body.utf8))?.text ?? body
+                section.codes = [ConsoleCode("JSON", String(json.prefix(100_000)))]
+            }
+            return section
+        }
         guard let signed = found.signedPayload else {
             section.text = "The store signs the payload before the first attempt."
             return section
