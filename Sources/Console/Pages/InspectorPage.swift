@@ -104,7 +104,9 @@ enum InspectorPage {
             report = ReceiptReport(inspecting: input)
         }
         if report.valid == true { try await noteInspection(request) }
-        var sections = [verdict(report), purchases(report, request)]
+        var sections = [verdict(report)]
+        // Only a receipt that could be read tells its purchases. The payload of a JWS is shown as it is.
+        if report.bundleId != nil, report.kind != .jws { sections.append(purchases(report, request)) }
         if let payload = report.payload {
             var section = ConsoleSection("payload", "Payload")
             section.codes = [ConsoleCode("JSON", payload.text)]
