@@ -87,6 +87,24 @@ import Testing
             #expect(read.contains("The receipt contains no purchases."))
         }
     }
+
+    @Test func `a merchant that does not answer is not said to have nothing`() async throws {
+        try await RunningConsole.with { console in
+            let id = try await console.buy(console.browser())
+            let browser = console.browser { path, answer in
+                guard path.hasPrefix("/admin/v1/") else { return answer }
+                return APIAnswer(status: 503, body: Data(#"{"code":"unavailable","message":"Stopped."}"#.utf8))
+            }
+            for (path, nothing) in [
+                ("notifications", "No webhooks"), ("customers/tester@sandbox.example", "No user has redeemed"),
+                ("transactions/\(id)", "No user has redeemed"), ("search?q=ann", "No id equals"),
+            ] {
+                let page = try await browser.get("/sandbox/\(path)")
+                #expect(page.status == 200 && page.text.contains("Stopped."), "\(path): \(page.text)")
+                #expect(!page.text.contains(nothing), "\(path)")
+            }
+        }
+    }
 }
 
 extension RunningConsole {

@@ -172,12 +172,12 @@ enum MerchantParts {
                     request.machineMoments.cell(Moments.iso(time)),
                 ])
             }
+            section.table = table
         } catch let problem as APIProblem {
             section.warning = problem.message
         } catch {
             section.warning = "The merchant gave an answer that the console cannot read."
         }
-        section.table = table
         return section
     }
 }

@@ -35,8 +35,15 @@ enum SearchPage {
             }
             page.commands = [ConsoleCode("Control port", request.curl(.search(request.environment, text: text)))]
         }
-        if !text.isEmpty, request.api.hasMerchant { try await searchMerchant(text, request, &page, &table) }
-        section.table = table
+        if !text.isEmpty, request.api.hasMerchant {
+            do {
+                try await searchMerchant(text, request, &page, &table)
+            } catch let problem as APIProblem {
+                section.warning = "The merchant could not be searched. \(problem.message)"
+                table.nothing = "The store has no match."
+            }
+        }
+        if request.api.hasStore || section.warning == nil { section.table = table }
         page.sections = [section]
         return page
     }
@@ -45,26 +52,34 @@ enum SearchPage {
     private static func searchMerchant(
         _ text: String, _ request: PageRequest, _ page: inout ConsolePage, _ table: inout ConsoleTable
     ) async throws {
-        // A text that is no name or no identifier finds nothing.
-        if let list: UserList = try? await request.api.ask(MerchantRoute.users(startingWith: text, limit: 10)) {
-            for user in list.users.prefix(10) {
-                table.add([
-                    ConsoleCell(user.userID.rawValue, link: request.userLink(user.userID)),
-                    ConsoleCell("user of the merchant"), ConsoleCell("—"),
-                ])
-            }
-        }
         page.commands.append(
             ConsoleCode("Users of the merchant", "cornerstore merchant users \(text.shellWord)"))
-        guard !request.api.hasStore,
-            let report: TransactionReport = try? await request.api.ask(MerchantRoute.transaction(text))
-        else { return }
-        for record in report.redemptions.prefix(10) {
+        let list: UserList? = try await found(.users(startingWith: text, limit: 10), request)
+        for user in list?.users.prefix(10) ?? [] {
+            table.add([
+                ConsoleCell(user.userID.rawValue, link: request.userLink(user.userID)),
+                ConsoleCell("user of the merchant"), ConsoleCell("—"),
+            ])
+        }
+        guard !request.api.hasStore else { return }
+        let report: TransactionReport? = try await found(.transaction(text), request)
+        for record in report?.redemptions.prefix(10) ?? [] {
             table.add([
                 ConsoleCell(
                     record.transactionID, link: request.link("merchant/transaction", [("id", record.transactionID)])),
                 ConsoleCell("transaction"), ConsoleCell(record.productID.rawValue),
             ])
+        }
+    }
+
+    /// The merchant's answer; nil for a text that is no name or no identifier, which finds nothing.
+    private static func found<Answer: Decodable>(
+        _ route: MerchantRoute, _ request: PageRequest
+    ) async throws -> Answer? {
+        do {
+            return try await request.api.ask(route, as: Answer.self)
+        } catch let problem as APIProblem where [400, 404, 422].contains(problem.status) {
+            return nil
         }
     }
 }

@@ -23,17 +23,16 @@ enum WebhookParts {
         let nothing =
             state.map { "No webhooks in the state “\($0.rawValue)”. Send a test event:" }
             ?? "No webhooks. The merchant sends them to the address in its settings. Send a test event:"
-        var table = table([], request, caption: "Webhooks, newest first", nothing: nothing)
         do {
             let list: WebhookEventList = try await request.api.ask(
                 MerchantRoute.webhookEvents(state: state, before: request.filter("hook"), limit: 50))
-            table = self.table(list.events, request, caption: "Webhooks, newest first", nothing: nothing)
+            var table = table(list.events, request, caption: "Webhooks, newest first", nothing: nothing)
             table.next = list.next.map {
                 request.link("notifications", [("state", state?.rawValue), ("hook", $0)]) + "#webhooks"
             }
+            table.command = "cornerstore merchant webhooks test"
+            section.table = table
         } catch let problem as APIProblem { section.warning = problem.message }
-        table.command = "cornerstore merchant webhooks test"
-        section.table = table
         section.forms = [
             ConsoleForm(
                 action: request.action("webhooks/test"), button: "Send a test event",
