@@ -105,6 +105,17 @@ import Testing
             }
         }
     }
+
+    @Test func `the sandbox's clock does not age what both environments share`() async throws {
+        try await RunningConsole.with { console in
+            let managed = console.store.managed
+            _ = try await managed.register("com.example.drafts", name: nil, sellsInAppPurchases: true, by: "anna")
+            try await console.store.sandbox.changeClock { try $0.advance(by: 30 * 86_400_000) }
+            let page = try await console.browser().get("/sandbox/managed/com.example.drafts").text
+            let history = try #require(page.split(separator: "id=\"history\"").last)
+            #expect(history.contains("register") && !history.contains("30 d ago"), "\(history)")
+        }
+    }
 }
 
 extension RunningConsole {

@@ -177,6 +177,7 @@ enum ContentPages {
             throw APIProblem(status: 404, code: "not_found", message: "The store hosts no content for \(id).")
         }
         let path = "content/\(bundle.percentEncoded)/\(id.percentEncoded)/"
+        let moments = try await request.productionMoments()
         var page = ConsolePage("Content of \(id)")
         page.trail = [ConsoleLink("Content & review", request.link("content"))]
         var versions = ConsoleSection("versions", "Versions", isLive: true)
@@ -190,7 +191,7 @@ enum ContentPages {
         for version in product.versions.prefix(50) {
             table.add([
                 ConsoleCell(version.version), state(version.state),
-                request.moments.cell(version.history.last?.date), ConsoleCell(size(version.length)),
+                moments.cell(version.history.last?.date), ConsoleCell(size(version.length)),
                 ConsoleCell(
                     buttons: steps(version.state).map { step, label in
                         ConsoleButton(
@@ -210,7 +211,7 @@ enum ContentPages {
                 hidden: [ConsoleHidden("version", version.versionId.uuidString)], button: "Reject", tone: .bad)
         }
         page.sections = [
-            versions, PackageUpload.section(request, product), uploads(request, product), history(request, product),
+            versions, PackageUpload.section(request, product), uploads(product, moments), history(product, moments),
             rules(request, product, path),
         ]
         page.commands = [
@@ -240,26 +241,26 @@ enum ContentPages {
         bytes < 1_000_000 ? "\(max(1, bytes / 1_000)) kB" : "\(bytes / 1_000_000) MB"
     }
 
-    private static func history(_ request: PageRequest, _ product: ControlAPI.HostedProduct) -> ConsoleSection {
+    private static func history(_ product: ControlAPI.HostedProduct, _ moments: Moments) -> ConsoleSection {
         var section = ConsoleSection("history", "History", isLive: true)
         var table = ConsoleTable(
             "Changes of the versions' states, the last first",
             [ConsoleColumn("When"), ConsoleColumn("Version"), ConsoleColumn("State"), ConsoleColumn("Reason")],
             nothing: "No events yet. Upload a package:",
             command: "cornerstore content upload \(product.productId.shellWord).pkg")
-        let moments = product.versions.flatMap { version in version.history.reversed().map { (version.version, $0) } }
+        let changes = product.versions.flatMap { version in version.history.reversed().map { (version.version, $0) } }
             .sorted { $0.1.date > $1.1.date }
-        for (version, moment) in moments.prefix(50) {
+        for (version, change) in changes.prefix(50) {
             table.add([
-                request.moments.cell(moment.date), ConsoleCell(version), state(moment.state),
-                ConsoleCell(moment.reason ?? "—"),
+                moments.cell(change.date), ConsoleCell(version), state(change.state),
+                ConsoleCell(change.reason ?? "—"),
             ])
         }
         section.table = table
         return section
     }
 
-    private static func uploads(_ request: PageRequest, _ product: ControlAPI.HostedProduct) -> ConsoleSection {
+    private static func uploads(_ product: ControlAPI.HostedProduct, _ moments: Moments) -> ConsoleSection {
         var section = ConsoleSection("uploads", "Uploads", isLive: true)
         var table = ConsoleTable(
             "Uploads in progress, and those refused in the last 7 days",
@@ -272,7 +273,7 @@ enum ContentPages {
                 "\($0.path.map { "\($0): " } ?? "")\($0.message) \($0.advice)"
             }
             table.add([
-                request.moments.cell(upload.createdDate), state(upload.state ?? "REJECTED"),
+                moments.cell(upload.createdDate), state(upload.state ?? "REJECTED"),
                 upload.isElsewhere == true
                     ? ConsoleCell("at another process", note: size(upload.length))
                     : ConsoleCell("\(size(upload.offset)) of \(size(upload.length))"),

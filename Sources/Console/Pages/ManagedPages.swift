@@ -404,7 +404,10 @@ enum ManagedPages {
             ManagedTexts.languages(request, product, path),
         ]
         if product.groupId != nil { page.sections.append(ManagedSubscriptions.offers(request, product, path)) }
-        page.sections += [ManagedTexts.versions(request, product), try await history(request, bundle, id)]
+        page.sections += [
+            ManagedTexts.versions(product, try await request.productionMoments()),
+            try await history(request, bundle, id),
+        ]
         page.commands = [
             ConsoleCode(
                 "Change the price", "cornerstore product set \(id.shellWord) --app \(bundle.shellWord) --price 1.29"),
@@ -493,6 +496,7 @@ enum ManagedPages {
     ) async throws -> ConsoleSection {
         let changes: [ControlAPI.ManagedChange] = try await request.api.ask(
             .managed(.history(bundle, product: product, limit: 20)))
+        let moments = try await request.productionMoments()
         var section = ConsoleSection("history", "History", isLive: true)
         var table = ConsoleTable(
             "Changes, newest first",
@@ -500,7 +504,7 @@ enum ManagedPages {
             nothing: "No changes yet.")
         for change in changes {
             table.add([
-                request.moments.cell(change.date),
+                moments.cell(change.date),
                 ConsoleCell(change.action, note: product == nil ? change.productId : nil),
                 ConsoleCell(change.by),
                 ConsoleCell(

@@ -82,7 +82,7 @@ enum ManagedTexts {
     }
 
     /// The versions of the texts, newest first.
-    static func versions(_ request: PageRequest, _ product: ControlAPI.ManagedProduct) -> ConsoleSection {
+    static func versions(_ product: ControlAPI.ManagedProduct, _ moments: Moments) -> ConsoleSection {
         var section = ConsoleSection("versions", "Versions of the texts", isLive: true)
         var table = ConsoleTable(
             "Versions, newest first",
@@ -96,8 +96,8 @@ enum ManagedTexts {
             table.add([
                 ConsoleCell("\(version.number)", note: version.appVersion.map { "with app \($0)" }),
                 ManagedPages.state(version.state, words.joined(separator: " ")),
-                request.moments.cell(version.submittedDate),
-                request.moments.cell(version.decidedDate), ConsoleCell(version.reason ?? "—"),
+                moments.cell(version.submittedDate),
+                moments.cell(version.decidedDate), ConsoleCell(version.reason ?? "—"),
             ])
         }
         section.table = table

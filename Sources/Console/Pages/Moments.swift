@@ -1,6 +1,8 @@
 import ConsolePages
+import ControlWire
 import Foundation
 import StoreReceipts
+import StoreWire
 
 /// Times as people read them: store time, UTC, with the time from the store's clock.
 struct Moments: Sendable {
@@ -64,4 +66,12 @@ extension PageRequest {
     /// Times by the machine's clock, which does not move with the store's: requests, the operators' changes, and all
     /// that the merchant writes down.
     var machineMoments: Moments { Moments(now: clock.milliseconds - clock.offset) }
+
+    /// Times by production's clock, which dates what both environments share: hosted content and managed apps.
+    /// - Throws: ``APIProblem``.
+    func productionMoments() async throws -> Moments {
+        guard environment != .production else { return moments }
+        let production: ControlAPI.Clock = try await api.ask(.clock(.production))
+        return Moments(now: production.milliseconds)
+    }
 }
