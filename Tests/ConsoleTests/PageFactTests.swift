@@ -116,6 +116,27 @@ import Testing
             #expect(history.contains("register") && !history.contains("30 d ago"), "\(history)")
         }
     }
+
+    @Test func `a failed attempt is one that was declined or interrupted`() async throws {
+        try await RunningConsole.with { console in
+            let now = Moments.iso(console.store.sandbox.clock.milliseconds)
+            let browser = console.browser { path, answer in
+                guard path.hasSuffix("/sandbox/attempts") else { return answer }
+                let rows = ControlAPI.Attempt.State.allCases.enumerated().map { number, state in
+                    ControlAPI.Attempt(
+                        attemptId: "\(number + 1)", key: UUID(), accountId: "a", bundleId: "com.example.monkeys",
+                        productId: "hats", quantity: 1, amount: "2.99", currency: "USD", state: state,
+                        createdDate: now)
+                }
+                return APIAnswer(status: 200, body: try JSONEncoder().encode(ControlAPI.Page(rows: rows)))
+            }
+            let page = try await browser.get("/sandbox").text
+            for span in ["24 hours", "30 days"] {
+                let number = page.firstMatch(of: try Regex("Failed attempts, \(span)</dt><dd>(<a [^>]*>)?2<"))
+                #expect(number != nil, "\(page)")
+            }
+        }
+    }
 }
 
 extension RunningConsole {

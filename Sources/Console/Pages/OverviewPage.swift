@@ -47,7 +47,7 @@ enum OverviewPage {
         page.sections.append(try await waiting(request, pending))
         page.sections.append(try await screens(request))
         let known = try await ledgerSums(request)
-        page.sections.append(await sums(request, known))
+        page.sections.append(try await sums(request, known))
         page.sections.append(try await events(request, newest.rows, known))
         page.commands = [
             ConsoleCode("Waiting purchases", "cornerstore purchase pending\(request.flag)"),
@@ -210,7 +210,7 @@ enum OverviewPage {
         }
     }
 
-    private static func sums(_ request: PageRequest, _ sums: LedgerSums) async -> ConsoleSection {
+    private static func sums(_ request: PageRequest, _ sums: LedgerSums) async throws -> ConsoleSection {
         var section = ConsoleSection("sums", "Sales", isLive: true)
         let note = sums.isCut ? "at least" : nil
         let dayNote = sums.day.purchases >= LedgerSums.most ? note : nil
@@ -226,14 +226,13 @@ enum OverviewPage {
             ConsoleNumber("Money, 30 days", LedgerParts.money(sums.month.money), note: note),
             refunds("Refunds, 30 days", sums.month),
         ]
-        if let ages = try? await failedAges(request) {
-            for (name, span) in [("24 hours", Int64(86_400_000)), ("30 days", 30 * 86_400_000)] {
-                let count = ages.filter { $0 < span }.count
-                section.numbers.append(
-                    ConsoleNumber(
-                        "Failed attempts, \(name)", "\(count)", link: request.link("attempts"),
-                        note: count == LedgerSums.most ? "at least" : nil, tone: count > 0 ? .warn : nil))
-            }
+        let failed = try await failed(request)
+        for (name, span) in [("24 hours", Int64(86_400_000)), ("30 days", 30 * 86_400_000)] {
+            let count = failed.ages.count { $0 < span }
+            section.numbers.append(
+                ConsoleNumber(
+                    "Failed attempts, \(name)", "\(count)", link: request.link("attempts"),
+                    note: failed.reach < span ? "at least" : nil, tone: count > 0 ? .warn : nil))
         }
         section.bars = sums.bars
         section.barsLabel =
@@ -247,12 +246,24 @@ enum OverviewPage {
         return section
     }
 
-    /// How long ago each of the newest failed attempts was, in milliseconds of the store's clock.
-    private static func failedAges(_ request: PageRequest) async throws -> [Int64] {
+    /// The newest failed attempts, in milliseconds before the store's clock.
+    private struct FailedAttempts: Sendable {
+        /// How long ago each of them was.
+        var ages: [Int64]
+        /// How far back the list of attempts reached.
+        var reach: Int64
+    }
+
+    /// The newest failed attempts. One that waits for approval, or was bought after it, did not fail.
+    private static func failed(_ request: PageRequest) async throws -> FailedAttempts {
         try await request.memory.value("failed \(request.environment.name) \(request.app ?? "")") {
-            let failed: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
+            let found: ControlAPI.Page<ControlAPI.Attempt> = try await request.api.ask(
                 .attempts(request.environment, AttemptFilter(bundle: request.app), limit: LedgerSums.most))
-            return failed.rows.compactMap { request.moments.age($0.createdDate) }
+            let failed = found.rows.filter { [.declined, .interrupted].contains($0.state) }
+            let oldest = found.rows.last.flatMap { request.moments.age($0.createdDate) } ?? 0
+            return FailedAttempts(
+                ages: failed.compactMap { request.moments.age($0.createdDate) },
+                reach: found.next == nil ? .max : oldest)
         }
     }
 
