@@ -137,6 +137,32 @@ import Testing
             }
         }
     }
+
+    @Test func `the overview says when it did not count everything, or could not read it`() async throws {
+        try await RunningConsole.with { console in
+            _ = try await console.buy(console.browser())
+            let more = console.browser { path, answer in
+                if path.hasSuffix("/sandbox/refund-requests") {
+                    return APIAnswer(status: 200, body: Data(#"{"rows":[],"next":"7"}"#.utf8))
+                }
+                guard path.hasSuffix("/sandbox/transactions") else { return answer }
+                var page = try JSONDecoder().decode(ControlAPI.Page<ControlAPI.Transaction>.self, from: answer.body)
+                (page.rows[0].sharedFrom, page.next) = ("1", "1")
+                return APIAnswer(status: 200, body: try JSONEncoder().encode(page))
+            }
+            let overview = try await more.get("/sandbox").text
+            #expect(overview.contains(">0 or more<"), "\(overview)")
+            #expect(overview.contains("Purchases, 24 hours</dt><dd>0 <small>at least</small>"))
+            for (part, status) in [("/sandbox/refund-requests", 503), ("/v1/catalog", 503), ("/webhooks/dead", 200)] {
+                let failing = console.browser { path, answer in
+                    guard path.hasSuffix(part) else { return answer }
+                    return APIAnswer(status: 503, body: Data(#"{"code":"unavailable","message":"Stopped."}"#.utf8))
+                }
+                let page = try await failing.get("/sandbox")
+                #expect(page.status == status && page.text.contains("Stopped."), "\(part)")
+            }
+        }
+    }
 }
 
 extension RunningConsole {

@@ -135,6 +135,8 @@ struct LedgerSums: Sendable {
     var days = [Int](repeating: 0, count: 30)
     /// Whether the rows do not reach back 30 days.
     var isCut = false
+    /// How many milliseconds the rows reach back.
+    var reach: Int64 = 0
     /// The last refunds among the rows, the newest first.
     var lastRefunds: [ControlAPI.Transaction] = []
 
@@ -148,6 +150,7 @@ struct LedgerSums: Sendable {
         for row in rows {
             guard let distance = Moments(now: now).age(row.purchaseDate) else { continue }
             let age = max(0, distance)
+            reach = max(reach, age)
             guard age < 30 * 86_400_000 else {
                 self.isCut = false
                 continue

@@ -36,17 +36,16 @@ enum NotificationPages {
         var page = ConsolePage("Notifications")
         if request.api.hasStore { page.sections.append(store(request)) }
         if request.api.hasMerchant { page.sections.append(try await WebhookParts.section(request)) }
-        let ownNote = (try? await request.processes()).map { _ in ProcessParts.ownNote }
-        if let sheets: [ControlAPI.WaitingSheet] = try? await request.api.ask(.sheets) {
-            var section = self.sheets(request, sheets)
-            section.text = ownNote
-            page.sections.append(section)
-        }
-        let before = request.filter("before").flatMap { Int($0) }
-        if let log: [ControlAPI.LoggedRequest] = try? await request.api.ask(.requests(before: before, limit: 50)) {
-            var section = requests(request, log, isFirst: before == nil)
-            section.text = [section.text, ownNote].compactMap { $0 }.joined(separator: " ")
-            page.sections.append(section)
+        if request.api.hasStore {
+            let ownNote = try await request.processes().map { _ in ProcessParts.ownNote }
+            let waiting: [ControlAPI.WaitingSheet] = try await request.api.ask(.sheets)
+            var sheets = sheets(request, waiting)
+            sheets.text = ownNote
+            let before = request.filter("before").flatMap { Int($0) }
+            let log: [ControlAPI.LoggedRequest] = try await request.api.ask(.requests(before: before, limit: 50))
+            var requests = requests(request, log, isFirst: before == nil)
+            requests.text = [requests.text, ownNote].compactMap { $0 }.joined(separator: " ")
+            page.sections += [sheets, requests]
         }
         page.commands = [
             ConsoleCode("Send a test event", "cornerstore merchant webhooks test"),

@@ -90,8 +90,7 @@ enum OverviewPage {
     private static func number(
         _ name: String, _ list: WebhookEventList, link: String, tone: ConsoleTone
     ) -> ConsoleNumber {
-        guard list.next != nil else { return number(name, list.events.count, link: link, tone: tone) }
-        return ConsoleNumber(name, "\(list.events.count) or more", link: link, tone: tone)
+        number(name, list.events.count, hasMore: list.next != nil, link: link, tone: tone)
     }
 
     // MARK: Waiting tasks
@@ -115,28 +114,31 @@ enum OverviewPage {
             number("Products in review", inReviewOfManaged, link: request.link("managed")),
             number("Ordered faults", faults.count, link: request.link("clock") + "#faults"),
         ]
-        // An older server does not have this route. Leave the number out.
-        if let refunds: ControlAPI.Page<ControlAPI.RefundRequest> = try? await request.api.ask(
+        let refunds: ControlAPI.Page<ControlAPI.RefundRequest> = try await request.api.ask(
             ControlRoute.refundRequests(.list(request.environment, state: "waiting", limit: 50)))
-        {
-            section.numbers.append(
-                number(
-                    "Refund requests", refunds.rows.count,
-                    link: request.link("refund-requests", [("state", "waiting")])))
-        }
-        if let catalog: ControlAPI.CatalogState = try? await request.api.ask(.catalog) {
-            section.numbers.append(
-                number("Catalog problems", catalog.problems.count, link: request.link("products"), tone: .bad))
-        }
+        section.numbers.append(
+            number(
+                "Refund requests", refunds.rows.count, hasMore: refunds.next != nil,
+                link: request.link("refund-requests", [("state", "waiting")])))
+        let catalog: ControlAPI.CatalogState = try await request.api.ask(.catalog)
+        section.numbers.append(
+            number("Catalog problems", catalog.problems.count, link: request.link("products"), tone: .bad))
         let processes = try await request.processes()
-        if let sheets: [ControlAPI.WaitingSheet] = try? await request.api.ask(.sheets) {
-            var open = number("Open payment sheets", sheets.count, link: request.link("notifications") + "#sheets")
-            open.note = processes == nil ? nil : "of this process"
-            section.numbers.append(open)
-        }
-        if request.api.hasMerchant, let dead: DeadWebhookList = try? await request.api.ask(MerchantRoute.deadWebhooks) {
-            section.numbers.append(
-                number("Dead webhooks", dead.events.count, link: request.link("notifications"), tone: .bad))
+        let sheets: [ControlAPI.WaitingSheet] = try await request.api.ask(.sheets)
+        var open = number("Open payment sheets", sheets.count, link: request.link("notifications") + "#sheets")
+        open.note = processes == nil ? nil : "of this process"
+        section.numbers.append(open)
+        if request.api.hasMerchant {
+            // The store's tasks are shown also when the merchant does not answer.
+            do {
+                let dead: DeadWebhookList = try await request.api.ask(MerchantRoute.deadWebhooks)
+                section.numbers.append(
+                    number(
+                        "Dead webhooks", dead.events.count, hasMore: dead.events.count >= MerchantLimits.page,
+                        link: request.link("notifications"), tone: .bad))
+            } catch let problem as APIProblem {
+                section.warning = "The dead webhooks of the merchant are unknown. \(problem.message)"
+            }
         }
         if let processes { section.numbers.append(ProcessParts.number(request, processes)) }
         guard !pending.isEmpty else { return section }
@@ -195,9 +197,11 @@ enum OverviewPage {
     }
 
     private static func number(
-        _ name: String, _ count: Int, link: String, tone: ConsoleTone = .warn
+        _ name: String, _ count: Int, hasMore: Bool = false, link: String, tone: ConsoleTone = .warn
     ) -> ConsoleNumber {
-        ConsoleNumber(name, "\(count)", link: count > 0 ? link : nil, tone: count > 0 ? tone : nil)
+        let isNone = count == 0 && !hasMore
+        return ConsoleNumber(
+            name, hasMore ? "\(count) or more" : "\(count)", link: isNone ? nil : link, tone: isNone ? nil : tone)
     }
 
     // MARK: Sums
@@ -213,7 +217,7 @@ enum OverviewPage {
     private static func sums(_ request: PageRequest, _ sums: LedgerSums) async throws -> ConsoleSection {
         var section = ConsoleSection("sums", "Sales", isLive: true)
         let note = sums.isCut ? "at least" : nil
-        let dayNote = sums.day.purchases >= LedgerSums.most ? note : nil
+        let dayNote = sums.reach < 86_400_000 ? note : nil
         func refunds(_ name: String, _ span: LedgerSums.Span) -> ConsoleNumber {
             ConsoleNumber(
                 name, "\(span.refunds)", note: span.refunds > 0 ? LedgerParts.money(span.refunded) : nil)
