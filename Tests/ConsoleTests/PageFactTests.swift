@@ -163,6 +163,26 @@ import Testing
             }
         }
     }
+
+    @Test func `a long chain shows its newest transactions`() async throws {
+        try await RunningConsole.with { console in
+            let id = try await console.buy(console.browser())
+            let browser = console.browser { path, answer in
+                guard path.hasSuffix("/transactions/\(id)") else { return answer }
+                var detail = try JSONDecoder().decode(ControlAPI.TransactionDetail.self, from: answer.body)
+                detail.chain = (100..<160).map { number in
+                    var row = detail.transaction
+                    row.transactionId = "\(number)"
+                    return row
+                }
+                return APIAnswer(status: 200, body: try JSONEncoder().encode(detail))
+            }
+            let page = try await browser.get("/sandbox/transactions/\(id)").text
+            let shown = page.matches(of: /\/sandbox\/transactions\/(1[0-9]{2})"/).compactMap { Int($0.1) }
+            #expect(shown == Array((110..<160).reversed()))
+            #expect(page.contains("The newest 50 of 60."))
+        }
+    }
 }
 
 extension RunningConsole {

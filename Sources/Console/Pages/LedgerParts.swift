@@ -32,7 +32,7 @@ enum LedgerParts {
     /// The table of transactions.
     /// - Parameter customers: whether a column names the customers.
     static func table(
-        _ rows: [ControlAPI.Transaction], _ request: PageRequest, caption: String, customers: Bool = false
+        _ rows: some Sequence<ControlAPI.Transaction>, _ request: PageRequest, caption: String, customers: Bool = false
     ) -> ConsoleTable {
         var table = ConsoleTable(
             caption,

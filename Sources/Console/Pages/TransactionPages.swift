@@ -172,7 +172,18 @@ enum TransactionPages {
         if let purchase = detail.purchase { page.sections.append(payment(request, purchase)) }
         var chain = ConsoleSection("chain", "Chain", isLive: true)
         chain.table = LedgerParts.table(
-            detail.chain, request, caption: "The transactions with the same original transaction, newest first")
+            detail.chain.reversed().prefix(50), request,
+            caption: "The transactions with the same original transaction, newest first")
+        if detail.chain.count > 50 {
+            // The control port tells the oldest 1,000.
+            chain.text =
+                detail.chain.count < 1_000
+                ? "The newest 50 of \(detail.chain.count)." : "50 of the oldest 1,000. There may be later ones."
+            chain.links = [
+                ConsoleLink(
+                    "All transactions of the customer", request.link("transactions", [("account", row.accountId)]))
+            ]
+        }
         page.sections.append(chain)
         page.sections.append(deliveries(request, detail))
         // The merchant's view of the same purchase. Items of the storefront are not redeemed.
