@@ -37,8 +37,8 @@ struct Moments: Sendable {
         case ..<120: "\(seconds) s"
         case ..<7_200: "\(seconds / 60) min"
         case ..<172_800: "\(seconds / 3600) h"
-        case ..<5_184_000: "\(seconds / 86_400) d"
-        case ..<63_072_000: "\(seconds / 2_629_800) months"
+        case ..<5_259_600: "\(seconds / 86_400) d"
+        case ..<63_115_200: "\(seconds / 2_629_800) months"
         default: "\(seconds / 31_557_600) years"
         }
     }
