@@ -106,6 +106,12 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (5_259_599, "60 d"), (5_259_600, "2 months"), (63_115_199, "23 months"), (63_115_200, "2 years"),
+    ] as [(UInt64, String)]) func `a span is in the plural of its unit`(_ seconds: UInt64, _ words: String) {
+        #expect(Moments.span(seconds) == words)
+    }
+
     @Test func `the sandbox's clock does not age what both environments share`() async throws {
         try await RunningConsole.with { console in
             let managed = console.store.managed
@@ -131,6 +137,9 @@ import Testing
                 return APIAnswer(status: 200, body: try JSONEncoder().encode(ControlAPI.Page(rows: rows)))
             }
             let page = try await browser.get("/sandbox").text
+            // The list that a filter leaves empty does not ask for a first failure.
+            let none = try await console.browser().get("/sandbox/attempts?state=bought").text
+            #expect(none.contains("No attempt matches.") && !none.contains("Let the next purchase fail"))
             for span in ["24 hours", "30 days"] {
                 let number = page.firstMatch(of: try Regex("Failed attempts, \(span)</dt><dd>(<a [^>]*>)?2<"))
                 #expect(number != nil, "\(page)")

@@ -147,11 +147,16 @@ enum TransactionPages {
             ], hidden: request.app.map { [ConsoleHidden("app", $0)] } ?? [], button: "Filter", isLine: true)
         section.filter?.problem = problem
         var table = LedgerParts.table(found.rows, request)
-        if problem != nil { (table.nothing, table.command) = ("Change the filter.", nil) }
-        table.next = found.next.map {
-            request.link(
-                "attempts", [("state", state?.rawValue), ("account", request.filter("account")), ("before", $0)])
+        if state != nil || request.filter("account") != nil || request.app != nil || found.next != nil {
+            table.nothing =
+                found.next == nil ? "No attempt matches." : "None of the newest 20,000 attempts matches."
+            table.command = nil
         }
+        if problem != nil { (table.nothing, table.command) = ("Change the filter.", nil) }
+        let pairs = [("state", state?.rawValue), ("account", request.filter("account"))]
+        table.next = found.next.map { request.link("attempts", pairs + [("before", $0)]) }
+        if found.rows.count < 50 { table.nextLabel = "Look further" }
+        if request.query["before"] != nil { table.first = request.link("attempts", pairs) }
         section.table = table
         page.sections = [section]
         page.commands = [
