@@ -69,7 +69,7 @@ struct Timeline {
         let name = (row.name ?? row.productId) + (row.quantity > 1 ? " × \(row.quantity)" : "")
         let link = request.link("transactions/\(row.transactionId.percentEncoded)")
         var steps: [Entry] = []
-        if let attempt { steps.append(entry("Asked for approval", attempt.createdDate, request)) }
+        if let attempt { steps.append(entry("Requested", attempt.createdDate, request)) }
         steps.append(
             entry(
                 "Bought", row.purchaseDate, request, detail: "transaction \(row.transactionId)", link: link,
@@ -107,7 +107,7 @@ struct Timeline {
 
     private static func words(_ state: ControlAPI.Attempt.State) -> (text: String, tone: ConsoleTone) {
         switch state {
-        case .bought: ("Bought after it was asked for", .good)
+        case .bought: ("Bought later", .good)
         case .declined: ("Declined", .bad)
         case .waiting: ("Waits for approval", .warn)
         case .interrupted: ("Interrupted", .warn)
