@@ -106,9 +106,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (5_259_599, "60 d"), (5_259_600, "2 months"), (63_115_199, "23 months"), (63_115_200, "2 years"),
-    ] as [(UInt64, String)]) func `a span is in the plural of its unit`(_ seconds: UInt64, _ words: String) {
+    @Test(
+        arguments: [
+            (5_259_599, "60 d"), (5_259_600, "2 months"), (63_115_199, "23 months"), (63_115_200, "2 years"),
+        ] as [(UInt64, String)]) func `a span is in the plural of its unit`(_ seconds: UInt64, _ words: String)
+    {
         #expect(Moments.span(seconds) == words)
     }
 
@@ -190,6 +192,39 @@ import Testing
             let shown = page.matches(of: /\/sandbox\/transactions\/(1[0-9]{2})"/).compactMap { Int($0.1) }
             #expect(shown == Array((110..<160).reversed()))
             #expect(page.contains("The newest 50 of 60."))
+        }
+    }
+
+    @Test func `a purchase that was requested before is not said to have been approved`() async throws {
+        try await RunningConsole.with { console in
+            let id = try await console.buy(console.browser())
+            let browser = console.browser { path, answer in
+                guard path.hasSuffix("/sandbox/attempts") else { return answer }
+                let attempt = ControlAPI.Attempt(
+                    attemptId: "1", key: UUID(), accountId: "a", bundleId: "com.example.monkeys",
+                    productId: "credits5", quantity: 2, amount: "1.98", currency: "USD", state: .bought,
+                    transactionId: id, createdDate: "2020-01-01T00:00:00.000Z")
+                return APIAnswer(status: 200, body: try JSONEncoder().encode(ControlAPI.Page(rows: [attempt])))
+            }
+            let page = try await browser.get("/sandbox/customers/tester@sandbox.example").text
+            #expect(page.contains("</small> Requested") && !page.contains("Asked for approval"), "\(page)")
+        }
+    }
+
+    @Test func `the price increase that was asked last comes first`() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser { path, answer in
+                guard path.hasSuffix("/sandbox/price-increases") else { return answer }
+                let increases = [("a", "2027-01-01"), ("c", "2027-01-03"), ("b", "2027-01-02")].map { name, day in
+                    ControlAPI.PriceIncrease(
+                        accountId: "a", bundleId: "com.example.monkeys", productId: "increased-\(name)",
+                        oldPrice: "5.99", newPrice: "7.99", currency: "USD", askedDate: "\(day)T00:00:00.000Z",
+                        answer: "accepted", answeredDate: nil)
+                }
+                return APIAnswer(status: 200, body: try JSONEncoder().encode(increases))
+            }
+            let page = try await browser.get("/sandbox/subscriptions").text
+            #expect(page.matches(of: /increased-([abc])</).map { String($0.1) } == ["c", "b", "a"], "\(page)")
         }
     }
 }

@@ -378,7 +378,7 @@ enum CustomerPages {
                 ]),
             ])
         }
-        for increase in detail.priceIncreases.suffix(20) {
+        for increase in detail.priceIncreases.sorted(by: { $0.askedDate > $1.askedDate }).prefix(20) {
             table.add([
                 ConsoleCell("Price increase", note: "\(increase.oldPrice) → \(increase.newPrice) \(increase.currency)"),
                 ConsoleCell(increase.productId), request.moments.cell(increase.askedDate),

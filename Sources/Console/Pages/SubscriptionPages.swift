@@ -235,7 +235,7 @@ enum SubscriptionPages {
                 ConsoleColumn("Product"), ConsoleColumn("Customer"), ConsoleColumn("Price"), ConsoleColumn("Asked"),
                 ConsoleColumn("Answer"), ConsoleColumn("Do"),
             ], nothing: "No price increases.")
-        for increase in found.prefix(50) {
+        for increase in found.sorted(by: { $0.askedDate > $1.askedDate }).prefix(50) {
             let account = increase.account ?? increase.accountId
             var action = ConsoleCell("—", tone: .dim)
             if increase.answer == nil {
