@@ -4,6 +4,7 @@ import HTTPSupport
 import Hummingbird
 import Logging
 import Store
+import StoreReceipts
 import StoreWire
 import TestSupport
 import Testing
@@ -20,7 +21,7 @@ import Testing
                 ("autoRenewableSubscription", "Refund up to 1.48 USD?", "gets back 1.48 USD, or only the part"),
             ] {
                 let browser = console.browser { path, answer in
-                    guard path.hasSuffix("/transactions/\(id)") else { return answer }
+                    guard path.hasSuffix("/sandbox/transactions/\(id)") else { return answer }
                     var detail = try JSONDecoder().decode(ControlAPI.TransactionDetail.self, from: answer.body)
                     detail.transaction.kind = kind
                     detail.transaction.refunded = detail.transaction.revocationDate == nil ? "0.5" : "1.98"
@@ -40,6 +41,25 @@ import Testing
                 #expect(try await browser.follow(done).text.contains("2 deliveries revoked."), "\(done.text)")
             }
         }
+    }
+
+    @Test func `a refund counts when it was made`() {
+        func row(_ id: String, bought: String, refunded: String?) -> ControlAPI.Transaction {
+            ControlAPI.Transaction(
+                transactionId: id, originalTransactionId: id, accountId: "a", bundleId: "com.example.monkeys",
+                productId: "hats", kind: "nonConsumable", quantity: 1, price: "2.99", currency: "USD",
+                purchaseDate: bought, expiresDate: nil, finishedDate: nil, revocationDate: refunded,
+                revocationReason: nil, refunded: refunded == nil ? nil : "2.99")
+        }
+        let old = row("1", bought: "2027-01-01T00:00:00.000Z", refunded: "2027-03-01T11:00:00.000Z")
+        let recent = row("2", bought: "2027-02-20T00:00:00.000Z", refunded: "2027-02-21T00:00:00.000Z")
+        let kept = row("3", bought: "2027-03-01T00:00:00.000Z", refunded: nil)
+        let now = ReceiptDate(rfc3339: "2027-03-01T12:00:00.000Z".utf8)?.milliseconds ?? 0
+        let sums = LedgerSums(
+            ControlAPI.Page(rows: [kept, recent]), refunded: ControlAPI.Page(rows: [recent, old]), now: now)
+        #expect(sums.day.purchases == 1 && sums.day.refunds == 1 && sums.day.refunded == ["USD": 2_990])
+        #expect(sums.month.purchases == 2 && sums.month.refunds == 2)
+        #expect(sums.lastRefunds.map(\.transactionId) == ["1", "2"])
     }
 
     @Test func `the overview shows what a refund gave back`() async throws {
@@ -158,7 +178,8 @@ import Testing
                 }
                 guard path.hasSuffix("/sandbox/transactions") else { return answer }
                 var page = try JSONDecoder().decode(ControlAPI.Page<ControlAPI.Transaction>.self, from: answer.body)
-                (page.rows[0].sharedFrom, page.next) = ("1", "1")
+                for index in page.rows.indices { page.rows[index].sharedFrom = "1" }
+                page.next = "1"
                 return APIAnswer(status: 200, body: try JSONEncoder().encode(page))
             }
             let overview = try await more.get("/sandbox").text
@@ -179,7 +200,7 @@ import Testing
         try await RunningConsole.with { console in
             let id = try await console.buy(console.browser())
             let browser = console.browser { path, answer in
-                guard path.hasSuffix("/transactions/\(id)") else { return answer }
+                guard path.hasSuffix("/sandbox/transactions/\(id)") else { return answer }
                 var detail = try JSONDecoder().decode(ControlAPI.TransactionDetail.self, from: answer.body)
                 detail.chain = (100..<160).map { number in
                     var row = detail.transaction

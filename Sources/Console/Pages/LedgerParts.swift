@@ -121,7 +121,12 @@ struct LedgerSums: Sendable {
             purchases += 1
             let amount = Money(decimal: row.price, currency: row.currency)?.milliunits ?? 0
             money[row.currency, default: 0] += amount
-            if row.revocationDate != nil { refunds += 1 }
+        }
+
+        /// Adds a refund. Nothing was given back for a family-shared purchase.
+        mutating func addRefund(_ row: ControlAPI.Transaction) {
+            guard row.sharedFrom == nil else { return }
+            refunds += 1
             let back = row.refunded.flatMap { Money(decimal: $0, currency: row.currency) }?.milliunits ?? 0
             refunded[row.currency, default: 0] += back
         }
@@ -137,17 +142,33 @@ struct LedgerSums: Sendable {
     var isCut = false
     /// How many milliseconds the rows reach back.
     var reach: Int64 = 0
-    /// The last refunds among the rows, the newest first.
+    /// Whether there may be more refunds than those that were looked at.
+    var hasMoreRefunds = false
+    /// The last refunds, the newest first.
     var lastRefunds: [ControlAPI.Transaction] = []
 
     /// The largest number of rows that the sums look at.
     static let most = 1_000
 
-    init(_ rows: [ControlAPI.Transaction], isCut: Bool, now: Int64) {
-        self.isCut = isCut
-        let refunded = rows.filter { $0.revocationDate != nil }
-        lastRefunds = Array(refunded.sorted { $0.revocationDate ?? "" > $1.revocationDate ?? "" }.prefix(20))
-        for row in rows {
+    /// - Parameters:
+    ///   - page: the newest purchases.
+    ///   - refunded: the newest purchases that were refunded. A refund counts when it was made, however old the
+    ///     purchase is.
+    ///   - now: the store's clock, in milliseconds.
+    init(
+        _ page: ControlAPI.Page<ControlAPI.Transaction>, refunded: ControlAPI.Page<ControlAPI.Transaction>, now: Int64
+    ) {
+        isCut = page.next != nil
+        hasMoreRefunds = refunded.next != nil
+        lastRefunds = Array(refunded.rows.sorted { $0.revocationDate ?? "" > $1.revocationDate ?? "" }.prefix(20))
+        for row in refunded.rows {
+            guard let age = row.revocationDate.flatMap({ Moments(now: now).age($0) }), age < 30 * 86_400_000 else {
+                continue
+            }
+            month.addRefund(row)
+            if age < 86_400_000 { day.addRefund(row) }
+        }
+        for row in page.rows {
             guard let distance = Moments(now: now).age(row.purchaseDate) else { continue }
             let age = max(0, distance)
             reach = max(reach, age)

@@ -210,7 +210,10 @@ enum OverviewPage {
         try await request.memory.value("sums \(request.environment.name) \(request.app ?? "")") {
             let page: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
                 .transactions(request.environment, LedgerFilter(bundle: request.app), limit: LedgerSums.most))
-            return LedgerSums(page.rows, isCut: page.next != nil, now: request.clock.milliseconds)
+            let refunded: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
+                .transactions(
+                    request.environment, LedgerFilter(bundle: request.app, state: .refunded), limit: LedgerSums.most))
+            return LedgerSums(page, refunded: refunded, now: request.clock.milliseconds)
         }
     }
 
@@ -219,8 +222,10 @@ enum OverviewPage {
         let note = sums.isCut ? "at least" : nil
         let dayNote = sums.reach < 86_400_000 ? note : nil
         func refunds(_ name: String, _ span: LedgerSums.Span) -> ConsoleNumber {
-            ConsoleNumber(
-                name, "\(span.refunds)", note: span.refunds > 0 ? LedgerParts.money(span.refunded) : nil)
+            let notes = [
+                sums.hasMoreRefunds ? "at least" : nil, span.refunds > 0 ? LedgerParts.money(span.refunded) : nil,
+            ].compactMap { $0 }
+            return ConsoleNumber(name, "\(span.refunds)", note: notes.isEmpty ? nil : notes.joined(separator: " · "))
         }
         section.numbers = [
             ConsoleNumber("Purchases, 24 hours", "\(sums.day.purchases)", note: dayNote),

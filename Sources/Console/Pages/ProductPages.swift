@@ -226,14 +226,18 @@ enum ProductPages {
         let sums = try await request.memory.value("product \(request.environment.name) \(bundle) \(id)") {
             let page: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
                 .transactions(request.environment, LedgerFilter(bundle: bundle, product: id), limit: LedgerSums.most))
-            return LedgerSums(page.rows, isCut: page.next != nil, now: request.clock.milliseconds)
+            let refunded: ControlAPI.Page<ControlAPI.Transaction> = try await request.api.ask(
+                .transactions(
+                    request.environment, LedgerFilter(bundle: bundle, product: id, state: .refunded),
+                    limit: LedgerSums.most))
+            return LedgerSums(page, refunded: refunded, now: request.clock.milliseconds)
         }
         var section = ConsoleSection("sales", "Sales of 30 days", isLive: true)
         let note = sums.isCut ? "at least" : nil
         section.numbers = [
             ConsoleNumber("Purchases", "\(sums.month.purchases)", note: note),
             ConsoleNumber("Money", LedgerParts.money(sums.month.money), note: note),
-            ConsoleNumber("Refunds", "\(sums.month.refunds)", note: note),
+            ConsoleNumber("Refunds", "\(sums.month.refunds)", note: sums.hasMoreRefunds ? "at least" : nil),
         ]
         section.bars = sums.bars
         section.barsLabel =
