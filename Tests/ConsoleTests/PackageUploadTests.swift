@@ -1,6 +1,9 @@
 import CornerstoreEncoding
 import Crypto
 import Foundation
+import HTTPSupport
+import Hummingbird
+import Logging
 import Store
 import TestSupport
 import Testing
@@ -113,5 +116,41 @@ import Testing
                 page, "\(Self.place)/upload", [], file: try SampleContent.package("hats", "1.0"))
             #expect(refused.status == 422 && refused.text.contains("Hosting is off. Turn it on below"))
         }
+    }
+    /// The script sends a piece again after a status of 500 or more, and gives up after any other answer.
+    @Test func `a failure of the store keeps its status, so that the script sends the piece again`() async throws {
+        try await RunningConsole.with { console in
+            _ = try await hosted(console)
+            var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+            logger.logLevel = .critical
+            let application = ConsoleApplication(
+                ConsoleConfiguration(limits: ServerLimits()),
+                ConsoleBackends(control: FullControl(calls: console.store.inProcessControl)),
+                now: { console.now.date }, logger: logger, onReady: { _ in })
+            let browser = TestBrowser(responder: application.router().buildResponder())
+            let page = try await browser.get(Self.place)
+            let answer = try await browser.upload(
+                page, "\(Self.place)/upload", fields([1, 2, 3], offset: 0), file: [1, 2, 3])
+            #expect(answer.status == 502 && answer.text.contains("Content storage is unavailable."), "\(answer.text)")
+        }
+    }
+}
+
+/// A control port whose storage takes no pieces of packages.
+private struct FullControl: APICalls {
+    let calls: any APICalls
+
+    func send(
+        _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
+    ) async throws -> APIAnswer {
+        guard type == "application/octet-stream" else {
+            return try await calls.send(method, path, body: body, type: type, token: token, for: caller)
+        }
+        let problem = #"{"code":"unavailable","message":"Content storage is unavailable."}"#
+        return APIAnswer(status: 503, body: Data(problem.utf8))
+    }
+
+    func stream(_ path: String, for caller: APICaller) async throws -> Response {
+        try await calls.stream(path, for: caller)
     }
 }

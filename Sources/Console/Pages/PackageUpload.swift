@@ -58,7 +58,8 @@ enum PackageUpload {
             return try await store(action)
         } catch let problem as FormProblem {
             return .data(try JSONEncoder.compact.encode(Progress(problem: problem.message)))
-        } catch let problem as APIProblem {
+        } catch let problem as APIProblem where problem.status < 500 {
+            // After a failure of the store, which keeps its status, the script sends the piece again.
             return .data(try JSONEncoder.compact.encode(Progress(problem: problem.message)))
         }
     }
