@@ -63,7 +63,7 @@ def test_from_the_first_start_to_a_verified_receipt(browser, fresh, kind):
         hands.press(steps.nth(0).get_by_role("link"))
         hands.fill(page.get_by_label("E-mail address"), "ann@example.com")
         hands.press(page.get_by_role("button", name="Create"))
-        expect(page.get_by_text("It is not shown again.")).to_be_visible()
+        expect(page.get_by_text("It is shown for 30 seconds, and not again.")).to_be_visible()
         password = page.locator("dd code.id").nth(1).inner_text()
         if kind is Pointer:
             assert_fit(page)

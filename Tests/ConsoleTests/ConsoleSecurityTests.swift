@@ -96,6 +96,18 @@ import Testing
             #expect(shown.status == 200 && shown.text.contains("Shown for 30 seconds."))
             #expect(shown.headers[refresh] == "30; url=/sandbox/settings")
             #expect(shown.headers[.cacheControl] == "no-store")
+            // A password and a key that were just made are such secrets.
+            let customers = try await browser.get("/sandbox/customers")
+            let made = try await browser.submit(
+                customers, "/sandbox/customers/new", [("email", "new@example.com"), ("pays", "yes")])
+            #expect(made.headers[refresh] == "30; url=/sandbox/customers/new%40example.com")
+            let merchant = try await browser.get("/sandbox/merchant")
+            let key = try await browser.submit(
+                merchant, "/sandbox/merchant/keys/make", [("name", "jobs"), ("scopes", "users")])
+            #expect(key.headers[refresh] == "30; url=/sandbox/merchant")
+            for page in [made, key] {
+                #expect(page.status == 200 && page.text.contains("It is shown for 30 seconds, and not again."))
+            }
         }
     }
 

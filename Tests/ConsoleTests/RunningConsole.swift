@@ -221,6 +221,9 @@ struct NoMerchant: APICalls {
         if path.hasPrefix("/admin/v1/users/ann/history?currency=gems") {
             return APIAnswer(status: 200, body: Self.longHistory)
         }
+        if method == "POST", path == "/admin/v1/keys" {
+            return APIAnswer(status: 200, body: Data(#"{"name":"jobs","scopes":["users"],"key":"cs_made"}"#.utf8))
+        }
         guard let body = bodies[String(path.prefix { $0 != "?" })] else {
             return path.hasSuffix("/send") || method == "DELETE"
                 ? APIAnswer(status: 204, body: Data())

@@ -136,12 +136,13 @@ enum CustomerPages {
                 email: email, password: password, storefront: action.text("storefront"),
                 paymentsAllowed: action.isOn("pays"), asksToBuy: action.isOn("asks")))
         var page = ConsolePage("\(account.email) was created")
-        page.message = "Copy the password now. It is not shown again."
+        page.message = "Copy the password now. It is shown for 30 seconds, and not again."
         var section = ConsoleSection("password", "Sign in on a device with")
         section.facts = [
             ConsoleFact("E-mail address", account.email, isID: true), ConsoleFact("Password", password, isID: true),
         ]
         let link = action.page.link("customers/\(account.email.percentEncoded)")
+        page.leave = link
         section.links = [
             ConsoleLink("Open this customer", link),
             ConsoleLink("Buy as this customer", action.page.link("buy", [("account", account.email)])),

@@ -390,7 +390,7 @@ enum MerchantPages {
                 name: try action.required("name", "Name"),
                 scopes: try action.required("scopes", "Scopes").split { " ,".contains($0) }.map(String.init)))
         var page = ConsolePage("The key \(made.name)")
-        page.message = "Copy the key now. It is not shown again."
+        page.message = "Copy the key now. It is shown for 30 seconds, and not again."
         page.leave = action.page.link("merchant")
         page.trail = [ConsoleLink("Merchant", action.page.link("merchant"))]
         var section = ConsoleSection("key", "API key")
