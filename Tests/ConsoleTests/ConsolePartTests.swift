@@ -1,3 +1,4 @@
+import ConsolePages
 import ControlWire
 import Foundation
 import HTTPSupport
@@ -112,6 +113,35 @@ import Testing
                 let bare = text.matches(of: /(<code>|\(|\w )cornerstore [a-z]+/).map { String($0.0) }
                 #expect(bare.isEmpty, "\(path): \(bare)")
             }
+        }
+    }
+
+    @Test func `a file of the ledger is refused with a sentence, and says where it ends`() async throws {
+        try await RunningConsole.with { console in
+            let browser = console.browser()
+            let ids = [try await console.buy(browser), try await console.buy(browser)]
+            for ending in ["csv", "json"] {
+                let nobody = try await browser.get("/sandbox/transactions.\(ending)?account=nobody@example.com")
+                #expect(nobody.status == 404 && nobody.text.contains("role=\"alert\""), "\(nobody.text)")
+                let day = try await browser.get("/sandbox/transactions.\(ending)?from=tomorrow")
+                #expect(day.status == 400 && day.text.contains("must be a date in ISO 8601"), "\(day.text)")
+            }
+            let configuration = ConsoleConfiguration(limits: ServerLimits())
+            let sessions = ConsoleSessions(now: { console.now.date })
+            let pages = PageController(
+                pages: PageMaker(configuration: configuration, sessions: sessions), sessions: sessions,
+                backends: ConsoleBackends(control: console.store.inProcessControl), configuration: configuration,
+                memory: ConsoleMemory(now: { console.now.date }))
+            let router = Router(context: ConsoleRequestContext.self)
+            ExportController(controller: pages, rows: 1, most: 1).addRoutes(to: router)
+            let short = TestBrowser(responder: router.buildResponder())
+            let rest = "The file ends after 1 transactions. Add before=\(ids[1]) to its address to go on."
+            let csv = try await short.get("/sandbox/transactions.csv").text
+            #expect(csv.contains("\(ids[1]),") && !csv.contains("\(ids[0]),") && csv.hasSuffix("\r\n\(rest)\r\n"))
+            let json = try await short.get("/sandbox/transactions.json").text
+            #expect(json.hasSuffix(",\n{\"cut\":\"\(rest)\"}\n]\n"), "\(json)")
+            let second = try await short.get("/sandbox/transactions.csv?before=\(ids[1])").text
+            #expect(second.contains("\(ids[0]),") && !second.contains("The file ends"))
         }
     }
 

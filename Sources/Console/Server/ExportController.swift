@@ -11,51 +11,77 @@ import StoreWire
 struct ExportController: Sendable {
     let controller: PageController
     /// The rows that one request to the control port gets.
-    private static let rows = 1_000
-    /// The largest number of rows of a file.
-    private static let most = 1_000_000
+    var rows = 1_000
+    /// The number of rows after which a file ends and says how to go on.
+    var most = 1_000_000
 
     func addRoutes(to router: Router<ConsoleRequestContext>) {
-        router.get(PageController.pattern("transactions.csv")) { request, context in
-            let page = try await controller.request(request, context, "")
-            return answer(page, "text/csv; charset=utf-8", "csv", begin: Self.heading, end: "") { row, _ in
-                Self.line(row)
-            }
-        }
-        router.get(PageController.pattern("transactions.json")) { request, context in
-            let page = try await controller.request(request, context, "")
-            return answer(page, "application/json", "json", begin: "[\n", end: "\n]\n") { row, isFirst in
-                (isFirst ? "" : ",\n") + String(decoding: try JSONEncoder.compact.encode(row), as: UTF8.self)
+        for format in [Format.csv, .json] {
+            router.get(PageController.pattern("transactions.\(format.rawValue)")) { request, context in
+                try await answer(try await controller.request(request, context, ""), format)
             }
         }
     }
 
-    private func answer(
-        _ page: PageRequest, _ type: String, _ ending: String, begin: String, end: String,
-        _ text: @escaping @Sendable (ControlAPI.Transaction, Bool) throws -> String
-    ) -> Response {
-        let name = "transactions-\(page.environment.name).\(ending)"
+    private func answer(_ page: PageRequest, _ format: Format) async throws -> Response {
+        let name = "transactions-\(page.environment.name).\(format.rawValue)"
+        // A filter that cannot be right is refused here, before the answer begins.
+        let first = try await read(page, before: page.filter("before"))
         let body = ResponseBody { writer in
-            try await writer.write(ByteBuffer(string: begin))
-            var (before, count, isFirst): (String?, Int, Bool) = (nil, 0, true)
-            repeat {
-                let found: ControlAPI.Page<ControlAPI.Transaction> = try await page.api.ask(
-                    .transactions(page.environment, TransactionPages.filter(page), before: before, limit: Self.rows))
+            try await writer.write(ByteBuffer(string: format.begin))
+            var (found, count, isFirst) = (first, 0, true)
+            while true {
                 var piece = ""
                 for row in found.rows {
-                    piece += try text(row, isFirst)
+                    piece += try format.text(row, isFirst: isFirst)
                     isFirst = false
                 }
                 if !piece.isEmpty { try await writer.write(ByteBuffer(string: piece)) }
                 count += found.rows.count
-                before = found.next
-            } while before != nil && count < Self.most
-            try await writer.write(ByteBuffer(string: end))
+                guard let next = found.next else { break }
+                guard count < most else {
+                    let words = "The file ends after \(count) transactions. Add before=\(next) to its address to go on."
+                    try await writer.write(ByteBuffer(string: try format.cut(words)))
+                    break
+                }
+                found = try await read(page, before: next)
+            }
+            try await writer.write(ByteBuffer(string: format.end))
             try await writer.finish(nil)
         }
         return Response(
             status: .ok,
-            headers: [.contentType: type, .contentDisposition: "attachment; filename=\"\(name)\""], body: body)
+            headers: [.contentType: format.type, .contentDisposition: "attachment; filename=\"\(name)\""], body: body)
+    }
+
+    private func read(_ page: PageRequest, before: String?) async throws -> ControlAPI.Page<ControlAPI.Transaction> {
+        try await page.api.ask(
+            .transactions(page.environment, TransactionPages.filter(page), before: before, limit: rows))
+    }
+
+    /// The format of a file; the raw value is the end of its name.
+    private enum Format: String {
+        case csv, json
+
+        var type: String { self == .csv ? "text/csv; charset=utf-8" : "application/json" }
+        var begin: String { self == .csv ? ExportController.heading : "[\n" }
+        var end: String { self == .csv ? "" : "\n]\n" }
+
+        func text(_ row: ControlAPI.Transaction, isFirst: Bool) throws -> String {
+            switch self {
+            case .csv: ExportController.line(row)
+            case .json:
+                (isFirst ? "" : ",\n") + String(decoding: try JSONEncoder.compact.encode(row), as: UTF8.self)
+            }
+        }
+
+        /// The last line of a file without the rest of the ledger.
+        func cut(_ words: String) throws -> String {
+            switch self {
+            case .csv: ExportController.field(words) + "\r\n"
+            case .json: ",\n" + String(decoding: try JSONEncoder.compact.encode(["cut": words]), as: UTF8.self)
+            }
+        }
     }
 
     private static let heading =
