@@ -46,10 +46,15 @@ enum BuyPage {
                 ], hidden: [ConsoleHidden("key", UUID().uuidString)], button: "Buy")
         ]
         page.sections = [section]
+        let chosen = (options.first(where: \.isChosen) ?? options.first)?.value.split(separator: " ", maxSplits: 1)
+        let product = chosen.flatMap { words -> String? in
+            guard words.count == 2 else { return nil }
+            return String(words[1]).shellWord + (request.apps.count > 1 ? " --app \(String(words[0]).shellWord)" : "")
+        }
         page.commands = [
             ConsoleCode(
                 "Command",
-                request.buyCommand(account: account.isEmpty || account == tester?.email ? nil : account))
+                request.buyCommand(product, account: account.isEmpty || account == tester?.email ? nil : account))
         ]
         return page
     }

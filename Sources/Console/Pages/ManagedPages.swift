@@ -263,7 +263,9 @@ enum ManagedPages {
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("State"), ConsoleColumn("On sale in"),
             ],
             nothing: "No products yet. Create one below, or run:",
-            command: "cornerstore product create consumable \(app.bundleId.shellWord).coins --price 0.99")
+            command:
+                "cornerstore product create consumable \(app.bundleId.shellWord).coins --app \(app.bundleId.shellWord) --price 0.99"
+        )
         let from = request.offset("from")
         let path = "managed/\(app.bundleId.percentEncoded)"
         for product in products.dropFirst(from).prefix(50) {

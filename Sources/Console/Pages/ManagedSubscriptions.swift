@@ -171,7 +171,8 @@ enum ManagedSubscriptions {
             ],
             nothing: "The subscription has no offers. Create the first one:",
             command:
-                "cornerstore product offer \(product.productId.shellWord) --introductory --payment free --period P1W")
+                "cornerstore product offer \(product.productId.shellWord) --app \(product.bundleId.shellWord) --introductory --payment free --period P1W"
+        )
         for kind in Offers.Kind.allCases {
             for offer in Offers(kind, of: product.document).all.prefix(25) {
                 let name = offer.id ?? kind.rawValue

@@ -22,7 +22,8 @@ enum ManagedTexts {
             [
                 ConsoleColumn("Language"), ConsoleColumn("Name"), ConsoleColumn("Description"), ConsoleColumn("Do"),
             ], nothing: "No texts yet. A product needs a name and a description in at least one language:",
-            command: "cornerstore product set \(product.productId.shellWord) --name en_US=Name --description en_US=Text"
+            command:
+                "cornerstore product set \(product.productId.shellWord) --app \(product.bundleId.shellWord) --name en_US=Name --description en_US=Text"
         )
         for text in texts.prefix(50) {
             table.add([

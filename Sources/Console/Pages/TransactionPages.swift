@@ -94,10 +94,14 @@ enum TransactionPages {
     }
 
     private static func command(_ request: PageRequest) -> String {
-        var line = "cornerstore transaction list"
-        if let app = request.app { line += " --app \(app.shellWord)" }
-        if let account = request.filter("account") { line += " --account \(account.shellWord)" }
-        return line + request.flag
+        let filter = filter(request)
+        let options = [
+            ("app", filter.bundle), ("product", filter.product), ("kind", filter.kind),
+            ("state", filter.state?.rawValue), ("from", filter.from), ("until", filter.until),
+            ("account", filter.account),
+        ]
+        let words = options.compactMap { name, value in value.map { " --\(name) \($0.shellWord)" } }
+        return "cornerstore transaction list" + words.joined() + request.flag
     }
 
     private static func filterForm(_ request: PageRequest) -> ConsoleForm {
@@ -198,14 +202,13 @@ enum TransactionPages {
             page.sections += await MerchantParts.transaction(
                 request, id: row.transactionId, original: original, bundle: row.bundleId)
         }
-        let id = row.transactionId.shellWord
-        page.commands = [
-            ConsoleCode("Refund", "cornerstore transaction refund \(id)\(request.flag)"),
-            ConsoleCode(
-                "Control port", request.curl(.transaction(request.environment, id: row.transactionId))),
-            ConsoleCode(
-                "Its receipt", request.curl(.transactionReceipt(request.environment, id: row.transactionId))),
-        ]
+        page.commands =
+            Array(refundCommands(row, request).prefix(1)) + [
+                ConsoleCode(
+                    "Control port", request.curl(.transaction(request.environment, id: row.transactionId))),
+                ConsoleCode(
+                    "Its receipt", request.curl(.transactionReceipt(request.environment, id: row.transactionId))),
+            ]
         if hasMerchant {
             page.commands.append(
                 ConsoleCode(
@@ -385,12 +388,7 @@ enum TransactionPages {
             }
         }
         page.sections = [section]
-        page.commands = [
-            ConsoleCode("Command", "cornerstore transaction refund \(row.transactionId.shellWord)\(request.flag)"),
-            ConsoleCode(
-                "Control port",
-                request.curl(.refund(request.environment, id: row.transactionId), #"{"reason":"other"}"#)),
-        ]
+        page.commands = refundCommands(row, request)
         return page
     }
 
@@ -407,6 +405,25 @@ enum TransactionPages {
     private static func deliveries(_ detail: ControlAPI.TransactionDetail) -> Int {
         let isOwnedOnce = ProductKind(rawValue: detail.transaction.kind)?.isOwnedOnce == true
         return (isOwnedOnce ? max(detail.chain.count, 1) : 1) + detail.deliveries.count
+    }
+
+    /// The command and the request that refund a transaction, or take its refund back. The refund of an item is final.
+    private static func refundCommands(_ row: ControlAPI.Transaction, _ request: PageRequest) -> [ConsoleCode] {
+        let line = "cornerstore transaction refund \(row.transactionId.shellWord)"
+        if row.revocationDate == nil {
+            return [
+                ConsoleCode("Refund", line + request.flag),
+                ConsoleCode(
+                    "Control port",
+                    request.curl(.refund(request.environment, id: row.transactionId), #"{"reason":"other"}"#)),
+            ]
+        }
+        guard row.item == nil else { return [] }
+        return [
+            ConsoleCode("Take the refund back", line + " --reverse" + request.flag),
+            ConsoleCode(
+                "Control port", request.curl(.reverseRefund(request.environment, id: row.transactionId))),
+        ]
     }
 
     @Sendable private static func refund(_ action: ActionRequest) async throws -> ActionOutcome {
