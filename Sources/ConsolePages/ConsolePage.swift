@@ -32,6 +32,8 @@ public struct ConsoleSection: PagePart {
     public var forms: [ConsoleForm] = []
     /// Lines to copy.
     public var codes: [ConsoleCode] = []
+    /// Whether the lines to copy have commands. Other lines are data, such as a file, and stay as they are.
+    public var codesHaveCommands = false
     /// Whether the script replaces the section when something changed.
     public var isLive: Bool
 
@@ -158,7 +160,7 @@ public struct ConsolePage: Page {
         }
         begin(&commands)
         for index in sections.indices {
-            begin(&sections[index].codes)
+            if sections[index].codesHaveCommands { begin(&sections[index].codes) }
             if let command = sections[index].table?.command { sections[index].table?.command = begin(command) }
             for step in sections[index].steps.indices {
                 if let command = sections[index].steps[step].command {

@@ -113,6 +113,11 @@ import Testing
                 let bare = text.matches(of: /(<code>|\(|\w )cornerstore [a-z]+/).map { String($0.0) }
                 #expect(bare.isEmpty, "\(path): \(bare)")
             }
+            // A file is not a command.
+            _ = try await console.store.managed.register(
+                "com.example.drafts", name: "Say cornerstore buy", sellsInAppPurchases: true, by: "anna")
+            let file = try await browser.get("/sandbox/managed/com.example.drafts?export=yaml").text.unescaped
+            #expect(file.contains("App.yaml") && !file.contains("Say \(words)"))
         }
     }
 

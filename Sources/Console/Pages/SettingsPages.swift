@@ -236,9 +236,11 @@ enum SettingsPages {
             text:
                 "Stop the \(request.api.hasStore ? "store" : "merchant") first. Standard Webhooks has libraries for other languages, which check the same signature."
         )
+        webhook.codesHaveCommands = true
         webhook.codes = Snippets.webhook(hasStore: request.api.hasStore)
         guard request.api.hasStore else {
             var merchant = ConsoleSection("merchant", "Call the merchant")
+            merchant.codesHaveCommands = true
             merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))
             page.sections = [merchant, webhook]
             return page
@@ -252,15 +254,18 @@ enum SettingsPages {
             text:
                 "Each reads the file receipt and says whether the store takes it. A receipt with an auto-renewable subscription needs the app's shared secret, in CORNERSTORE_SHARED_SECRET."
         )
+        verify.codesHaveCommands = true
         verify.codes = Snippets.verify(url, bundle: bundle)
         var check = ConsoleSection(
             "check", "Check a JWS",
             text:
                 "Each reads the files payload and jws-root.der, a copy of the store's roots/jws-root.der, and prints the signed payload. With Apple's root they check Apple's payloads."
         )
+        check.codesHaveCommands = true
         check.codes = Snippets.check(
             isProduction: request.environment == .production, bundle: bundle, app: app?.appId ?? 1_000_000)
         var merchant = ConsoleSection("merchant", "Call the merchant")
+        merchant.codesHaveCommands = true
         merchant.codes = Snippets.merchant(request.api.backends.addresses.base("merchant"))
         page.sections = request.api.hasMerchant ? [verify, check, merchant, webhook] : [verify, check]
         page.commands = [ConsoleCode("Verify a receipt file", "cornerstore receipt verify receipt")]
