@@ -220,6 +220,21 @@ def test_nine_tabs_share_one_stream_and_hand_it_on(browser, store, shopper):
         assert len(streams) == 2
 
 
+def test_a_page_that_gets_no_answer_says_so_and_tries_again(browser, store, shopper):
+    with console(browser, store) as page:
+        page.watch.expected = {503}
+        watch(page, "/sandbox/transactions")
+        status = page.locator("#live-text")
+        expect(status).to_have_text("Live")
+        # The stream goes on, and the page itself fails.
+        page.route("**/sandbox/transactions", lambda route: route.fulfill(status=503))
+        bought = shopper.buy(PRODUCT)
+        expect(status).to_have_text("Not connected")
+        page.unroute("**/sandbox/transactions")
+        expect(page.get_by_role("link", name=bought)).to_be_visible()
+        expect(status).to_have_text("Live")
+
+
 def test_a_stop_ends_streams_and_the_page_comes_back(browser):
     with stores.running() as store, console(browser, store) as page:
         page.watch.expected = conftest.ENDED

@@ -4,7 +4,7 @@
  const body = document.body, make = (name) => document.createElement(name), q = (s, at = document) => at.querySelector(s), all = (s, at = document) => [...at.querySelectorAll(s)];
  const policy = window.trustedTypes?.createPolicy("cornerstore", { createHTML: (text) => text });
  const parse = (text) => new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
- const off = (name) => { try { return localStorage.getItem("cornerstore-" + name) === "off"; } catch { return false; } };
+ const off = (name) => { try { return localStorage.getItem("cornerstore-" + name) === "off"; } catch {} };
  const set = (name, isOff) => { try { localStorage.setItem("cornerstore-" + name, isOff ? "off" : "on"); } catch {} };
 
  const button = (text, name, act) => Object.assign(make("button"), { type: "button", className: name, textContent: text, onclick: act });
@@ -25,7 +25,8 @@
  // The page asks for itself again and takes what changed.
  const bar = q("#live"), words = q("#live-text"), pause = q("#pause"), doc = body.dataset;
  const topics = (doc.topics || "").split(" ").filter(Boolean);
- let isPaused = off("live"), isLost = false, isStale = false, isAsking = false, lastAsk = 0, timer = 0, lastSaid = 0, later = 0, shown = Date.now();
+ let isPaused = off("live"), isLost = false, isFailed = false, isStale, isAsking, lastAsk = 0, timer, lastSaid = 0, later, shown = Date.now();
+ const show = () => { const text = isPaused ? "Paused" : isLost || isFailed ? "Not connected" : "Live"; clearTimeout(later); bar.classList.toggle("off", text !== "Live"); words.textContent = text; pause.textContent = isPaused ? "Resume" : "Pause"; };
  const say = (text) => {
   clearTimeout(later);
   later = setTimeout(() => { lastSaid = Date.now(); words.textContent = text; }, lastSaid + 5000 - Date.now());
@@ -49,11 +50,11 @@
  };
  const ask = async () => {
   if (isPaused || document.hidden || isAsking) { isStale = true; return; }
-  isAsking = true; isStale = false; lastAsk = Date.now();
+  let failed = isAsking = true; isStale = false; lastAsk = Date.now();
   try {
    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "error" });
    if (answer.ok) {
-    const page = parse(await answer.text());
+    const page = parse(await answer.text()); failed = false;
     for (const part of all("section[data-live]")) {
      const fresh = page.getElementById(part.id);
      if (!fresh || plain(fresh) === plain(part)) continue;
@@ -69,20 +70,20 @@
    }
   } catch {}
   isAsking = false;
-  if (isStale) soon();
+  if (isFailed !== failed) { isFailed = failed; show(); }
+  if (isStale || failed) soon(failed ? 5000 : 500);
  };
- const soon = () => { clearTimeout(timer); timer = setTimeout(ask, lastAsk + 500 - Date.now()); };
+ const soon = (wait = 500) => { clearTimeout(timer); timer = setTimeout(ask, lastAsk + wait - Date.now()); };
 
  if (doc.events && topics.length) {
   bar.hidden = false;
-  const show = () => { clearTimeout(later); bar.classList.toggle("off", isPaused || isLost); words.textContent = isPaused ? "Paused" : isLost ? "Not connected" : "Live"; pause.textContent = isPaused ? "Resume" : "Pause"; };
   show();
   pause.onclick = () => { isPaused = !isPaused; set("live", isPaused); show(); if (!isPaused) soon(); };
   document.addEventListener("visibilitychange", () => { if (!document.hidden && isStale) soon(); });
   // The clock runs on without a request.
   setInterval(() => {
    const time = q(".clock:not(.frozen) time");
-   if (time && !isPaused && !isLost && !document.hidden) time.textContent = new Date(Date.parse(time.dateTime) + Date.now() - shown).toISOString().slice(0, 19).replace("T", " ");
+   if (time && !bar.classList.contains("off") && !document.hidden) time.textContent = new Date(Date.parse(time.dateTime) + Date.now() - shown).toISOString().slice(0, 19).replace("T", " ");
   }, 1000);
   const name = "cornerstore" + doc.events, channel = new BroadcastChannel(name);
   const hear = (topic) => {
