@@ -271,6 +271,8 @@ public struct ConsoleTable: PagePart {
     public var command: String?
     /// The address of the first page, when this is another.
     public var first: String?
+    /// The words of the link to the first page.
+    public var firstLabel = "Newest"
     /// The address of the next page.
     public var next: String?
     /// The words of the link to the next page.

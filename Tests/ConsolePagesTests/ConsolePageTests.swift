@@ -53,6 +53,7 @@ import Testing
         table.add([time, ConsoleCell(x, isID: true)], tone: .dim)
         table.add([ConsoleCell(buttons: [button(x)]), ConsoleCell(x)])
         table.first = x
+        table.firstLabel = x
         table.next = x
         table.nextLabel = x
         section.table = table

@@ -96,6 +96,18 @@ import Testing
         #expect(page.text.unescaped.contains("before=351#ledger"), "\(page.text)")
     }
 
+    @Test func `a key behind the first 50 is seen and revoked`() async throws {
+        let browser = RunningConsole.ofMerchant()
+        let first = try await browser.get("/sandbox/merchant")
+        #expect(first.text.contains(">job149<") && !first.text.contains(">job150<"))
+        #expect(first.text.contains("href=\"/sandbox/merchant?keys=50#keys\" rel=\"next\">More</a>"))
+        let second = try await browser.get("/sandbox/merchant?keys=50")
+        #expect(second.text.contains(">job150<") && !second.text.contains(">job149<"))
+        #expect(second.text.contains("href=\"/sandbox/merchant#keys\">First</a>"))
+        let revoked = try await browser.submit(second, "/sandbox/merchant/keys/revoke")
+        #expect(try await browser.follow(revoked).text.contains("The key “job150” no longer opens anything."))
+    }
+
     @Test func theRatesAreShown() async throws {
         let page = try await RunningConsole.ofMerchant().get("/production/settings")
         #expect(page.text.contains("20 a second, 60 at once") && page.text.contains("0.5 a second"))

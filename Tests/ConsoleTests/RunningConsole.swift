@@ -191,12 +191,14 @@ struct NoMerchant: APICalls {
     func send(
         _ method: String, _ path: String, body: [UInt8]?, type: String, token: String?, for caller: APICaller
     ) async throws -> APIAnswer {
+        let keys = (["backend"] + (101...150).map { "job\($0)" })
+            .map { #"{"name":"\#($0)","scopes":["users"],"createdAt":1}"# }.joined(separator: ",")
         let bodies = [
             "/admin/v1/products":
                 #"{"revision":1,"products":[{"bundleId":"com.example.monkeys","productId":"credits5","kind":"consumable","grants":[{"credits":5,"currency":"coins"}],"isOnSale":true}]}"#,
             "/admin/v1/users": #"{"users":[{"userId":"ann"}]}"#, "/admin/v1/redemptions": #"{"redemptions":[]}"#,
             "/admin/v1/users/ann/redemptions": #"{"redemptions":[]}"#,
-            "/admin/v1/keys": #"{"keys":[{"name":"backend","scopes":["users"],"createdAt":1}]}"#,
+            "/admin/v1/keys": #"{"keys":[\#(keys)]}"#,
             "/admin/v1/webhooks/events":
                 #"{"events":[{"eventId":"e1","type":"purchase","state":"dead","createdAt":1,"attempts":3}]}"#,
             "/admin/v1/webhooks/events/e1":

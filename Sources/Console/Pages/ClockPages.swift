@@ -322,7 +322,7 @@ enum ClockPages {
             [ConsoleColumn("Rule"), ConsoleColumn("Declines"), ConsoleColumn("Left"), ConsoleColumn("Do")],
             nothing: "No rules. Let the next payment be declined:",
             command: "cornerstore payment-rule add once --count 1\(request.flag)")
-        for rule in rules.prefix(50) {
+        for rule in request.rows(rules, of: &table, at: "clock", in: "rules", by: "rules") {
             let parts = [
                 rule.account.map { "of \($0)" }, rule.productId.map { "for \($0)" },
                 rule.minimumAmount.map { "from \(Money(milliunits: $0, currency: "").decimal)" },

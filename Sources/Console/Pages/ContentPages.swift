@@ -149,7 +149,7 @@ enum ContentPages {
             nothing: "The store hosts no content yet. Turn hosting on:",
             command:
                 "cornerstore content host \((request.apps.lazy.flatMap(\.productIds).first ?? "PRODUCT").shellWord)")
-        for product in products.prefix(50) {
+        for product in request.rows(products, of: &table, at: "content", in: "list", by: "from") {
             table.add([
                 ConsoleCell(
                     product.productId,

@@ -115,7 +115,7 @@ enum ManagedPages {
             ],
             nothing: "No managed apps yet. Register the first one:",
             command: "cornerstore app register com.example.app")
-        for app in apps.prefix(50) {
+        for app in request.rows(apps, of: &table, at: "managed", in: "apps", by: "from") {
             table.add([
                 ConsoleCell(
                     app.bundleId, link: request.link("managed/\(app.bundleId.percentEncoded)"), note: app.name),

@@ -151,7 +151,7 @@ enum MerchantPages {
             [ConsoleColumn("Name"), ConsoleColumn("Scopes"), ConsoleColumn("Made"), ConsoleColumn("Do")],
             nothing: "No keys yet. Create one below, or run:",
             command: "cornerstore merchant key make backend --scope users")
-        for key in list.keys.prefix(50) {
+        for key in request.rows(list.keys, of: &table, at: "merchant", in: "keys", by: "keys") {
             let revoke = ConsoleButton(
                 "Revoke", about: "Revoke the key \(key.name)", action: request.action("merchant/keys/revoke"),
                 hidden: [ConsoleHidden("name", key.name)], tone: .bad)

@@ -14,9 +14,6 @@ enum OfferCodePages {
             page: "subscriptions", change: "deactivate offer codes", perform: deactivate),
     ]
 
-    /// The most batches on the page.
-    private static let mostRows = 50
-
     /// The section with the batches and custom codes.
     /// - Parameter apps: the apps whose offers the form lists.
     static func section(
@@ -36,7 +33,7 @@ enum OfferCodePages {
             ], nothing: "No offer codes yet. Create the first ones:",
             command: "cornerstore offer-code create-batch \(offers.first?.product.shellWord ?? "SUBSCRIPTION") --offer "
                 + "\(offers.first?.name.shellWord ?? "OFFER") --count 10\(request.flag)")
-        for batch in found.prefix(mostRows) {
+        for batch in request.rows(found, of: &table, at: "subscriptions", in: "offer-codes", by: "batches") {
             table.add(row(batch, request))
         }
         section.table = table

@@ -35,6 +35,21 @@ struct PageRequest: Sendable {
     /// The number of rows before a page of a list: a filter's number, 0 to a million.
     func offset(_ name: String) -> Int { filter(name).flatMap { Int($0) }.map { min(max(0, $0), 1_000_000) } ?? 0 }
 
+    /// The rows of a page of a list that the API gives whole, at most 50. The table gets the links to the other pages.
+    /// - Parameters:
+    ///   - path: the page's path, without the environment.
+    ///   - section: the section of the table.
+    ///   - name: the filter that has the number of rows before.
+    func rows<Row>(
+        _ all: [Row], of table: inout ConsoleTable, at path: String, in section: String, by name: String
+    ) -> ArraySlice<Row> {
+        let from = min(offset(name), all.count)
+        if all.count > from + 50 { table.next = link(path, [(name, "\(from + 50)")]) + "#" + section }
+        if from > 0 { table.first = link(path) + "#" + section }
+        (table.firstLabel, table.nextLabel) = ("First", "More")
+        return all.dropFirst(from).prefix(50)
+    }
+
     /// The address of a page of this environment, with the app's filter.
     /// - Parameter path: percent-encoded, without the environment.
     func link(_ path: String, _ pairs: [(String, String?)] = [], keepsApp: Bool = true) -> String {

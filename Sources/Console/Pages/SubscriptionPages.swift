@@ -209,7 +209,7 @@ enum SubscriptionPages {
         let found: [ControlAPI.PriceIncrease] = try await request.api.ask(.priceIncreases(request.environment))
         let shown = found.filter { request.app == nil || $0.bundleId == request.app }
         var section = ConsoleSection("increases", "Price increases", isLive: true)
-        section.table = increaseTable(request, shown)
+        section.table = increaseTable(request, shown, at: "subscriptions")
         section.table?.command =
             "cornerstore price-increase add \(subscription(apps)) 9.99 --account anna@example.com\(request.flag)"
         let options = options(apps)
@@ -228,14 +228,17 @@ enum SubscriptionPages {
         return section
     }
 
-    private static func increaseTable(_ request: PageRequest, _ found: [ControlAPI.PriceIncrease]) -> ConsoleTable {
+    private static func increaseTable(
+        _ request: PageRequest, _ found: [ControlAPI.PriceIncrease], at path: String
+    ) -> ConsoleTable {
         var table = ConsoleTable(
             "Price increases, the last asked first",
             [
                 ConsoleColumn("Product"), ConsoleColumn("Customer"), ConsoleColumn("Price"), ConsoleColumn("Asked"),
                 ConsoleColumn("Answer"), ConsoleColumn("Do"),
             ], nothing: "No price increases.")
-        for increase in found.sorted(by: { $0.askedDate > $1.askedDate }).prefix(50) {
+        let newest = found.sorted { $0.askedDate > $1.askedDate }
+        for increase in request.rows(newest, of: &table, at: path, in: "increases", by: "increases") {
             let account = increase.account ?? increase.accountId
             var action = ConsoleCell("—", tone: .dim)
             if increase.answer == nil {
@@ -417,7 +420,7 @@ enum SubscriptionPages {
         let states: [ControlAPI.Subscription] = try await request.api.ask(
             .subscriptions(request.environment, account: account.accountId))
         var increases = ConsoleSection("increases", "Price increases", isLive: true)
-        increases.table = increaseTable(request, detail.priceIncreases)
+        increases.table = increaseTable(request, detail.priceIncreases, at: path)
         increases.table?.command =
             "cornerstore price-increase add SUBSCRIPTION 9.99 --account \(account.email.shellWord)\(request.flag)"
         page.sections = [current(request, states, account), section, news(request, states), increases]
