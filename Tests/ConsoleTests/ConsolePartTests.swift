@@ -150,6 +150,19 @@ import Testing
         }
     }
 
+    @Test func `the choice of an app and the way back to a list's first page keep its filters`() async throws {
+        try await RunningConsole.with { console in
+            _ = try await console.store.managed.register(
+                "com.example.drafts", name: nil, sellsInAppPurchases: true, by: "anna")
+            let browser = console.browser()
+            let list = try await browser.get("/sandbox/transactions?product=hats&state=finished&before=9").text
+            let kept = ["product", "state"].map { "<input type=\"hidden\" name=\"\($0)\" value=\"" }
+            #expect(list.contains(kept[0] + "hats\">" + kept[1] + "finished\"><label for=\"app\">"), "\(list)")
+            let customers = try await browser.get("/sandbox/customers?after=a&start=t&flag=locked").text.unescaped
+            #expect(customers.contains("href=\"/sandbox/customers?start=t&flag=locked\">First</a>"), "\(customers)")
+        }
+    }
+
     @Test func limitsAndPortsHaveWords() async throws {
         try await RunningConsole.with { console in
             let page = try await console.browser().get("/sandbox/settings").text

@@ -84,7 +84,10 @@ enum CustomerPages {
             request.link("customers", [("after", $0), ("start", start), ("flag", flag?.rawValue)])
         }
         table.nextLabel = "More"
-        if request.query["after"] != nil { table.first = request.link("customers") }
+        if request.query["after"] != nil {
+            table.first = request.link("customers", [("start", start), ("flag", flag?.rawValue)])
+        }
+        table.firstLabel = "First"
         section.table = table
         page.sections = [section, newAccount(request)]
         page.commands = [

@@ -217,6 +217,9 @@ struct PageController: Sendable {
     ) throws -> Response {
         var content = content
         content.frame = frame(page, route, isLive: isLive)
+        let list = content.frame.filterAction
+        content.frame.filterHidden = content.sections.compactMap(\.filter).filter { $0.action == list }
+            .flatMap(\.fields).compactMap { field in page.filter(field.name).map { ConsoleHidden(field.name, $0) } }
         if let (name, value) = configuration.commandVariable {
             content.beginCommands(with: "\(name)=\(value.shellWord)")
         }
