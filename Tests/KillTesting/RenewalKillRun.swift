@@ -15,7 +15,7 @@ public enum RenewalKillRun {
         public var wrong: [String] = []
     }
 
-    private static let accounts = 12
+    private static let accounts = 6
     /// The sandbox renews twelve times.
     private static let periods = 13
     /// How far the clock moves, in seconds: 430 days, in which all periods end.
