@@ -91,10 +91,14 @@ import Testing
             let approved = test.request("credits5", asksToBuy: true)
             #expect(try await test.store.purchase(approved, by: ape).state == .deferred)
             #expect(try await test.store.approve(approved.idempotencyKey).state == .purchased)
+            // A lower plan is a purchase with the transaction of the current one.
+            try await test.buy("club.yearly", by: ape)
+            try await test.buy("club.weekly", by: ape)
+            #expect(try await test.count("purchases") == 9)
             let voids = processor.voids.count
 
             let cleared = try await test.store.clearHistory(of: ape)
-            #expect(cleared == ClearedHistory(transactions: 3, items: 0, attempts: 2))
+            #expect(cleared == ClearedHistory(transactions: 4, items: 0, attempts: 2))
             #expect(processor.voids.count == voids + 1 && processor.voids.last != approved.idempotencyKey)
             var query = LedgerQuery()
             query.accountID = ape.accountID
@@ -111,7 +115,20 @@ import Testing
             #expect(again.originalTransactionID == again.transactionID)
             #expect(try await test.ledger().last?.price.milliunits == 2990)
             #expect(try await test.store.clearHistory(of: ape).transactions == 1)
+            for environment in StoreEnvironment.allCases {
+                #expect(try await key(withoutTransactionIn: environment, test) == nil)
+            }
+            // Earlier versions left free purchases without their transactions, and no paid ones.
+            try await test.database.write { try $0.execute("DELETE FROM transactions") }
+            #expect(try await key(withoutTransactionIn: .sandbox, test) != nil)
+            try await test.database.write { try $0.execute("UPDATE purchases SET amount = 0") }
+            #expect(try await key(withoutTransactionIn: .sandbox, test) == nil)
+            #expect(try await key(withoutTransactionIn: .production, test) != nil)
         }
+    }
+
+    private func key(withoutTransactionIn environment: StoreEnvironment, _ test: TestStore) async throws -> String? {
+        try await test.database.read { try Purchase.keyWithoutTransaction(in: environment, $0) }
     }
 
     @Test(arguments: Backend.available) func productionKeepsItsHistory(_ backend: Backend) async throws {

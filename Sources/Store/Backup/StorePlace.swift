@@ -2,6 +2,7 @@ import BlobStorage
 import Database
 import Foundation
 import Logging
+import StoreWire
 
 /// The databases of a store as backups and restores see them, beside a running server or without one.
 package struct StorePlace: Sendable {
@@ -127,7 +128,8 @@ package struct StorePlace: Sendable {
     }
 
     /// Opens databases that a restore has loaded and nobody uses yet, brings their tables up to date, and checks the
-    /// ledgers: every purchase has its transaction. Removes uploads in progress, whose bytes no backup has.
+    /// ledgers: every purchase has its transaction, except free ones of the sandbox. Removes uploads in progress, whose
+    /// bytes no backup has.
     /// - Parameter key: the store's key; nil for a store without one.
     /// - Throws: ``DatabaseError``; ``StoreSecretsError`` unless the key is that of the secrets, or no secret is sealed
     ///   and there is no key.
@@ -136,9 +138,12 @@ package struct StorePlace: Sendable {
         do {
             if case .postgresql = location { try await StoreSecrets.check(key, in: databases.apps) }
             var problem: String?
-            for (name, database) in [("sandbox", databases.sandbox), ("production", databases.production)] {
-                guard let key = try await database.read({ try Purchase.keyWithoutTransaction($0) }) else { continue }
-                problem = "The purchase \(key) of \(name) has no transaction."
+            for (environment, database) in [
+                (StoreEnvironment.sandbox, databases.sandbox), (.production, databases.production),
+            ] {
+                guard let key = try await database.read({ try Purchase.keyWithoutTransaction(in: environment, $0) })
+                else { continue }
+                problem = "The purchase \(key) of \(environment.rawValue.lowercased()) has no transaction."
             }
             let content = try await databases.apps.write { connection in
                 for upload in try ContentUpload.open(connection) {

@@ -47,6 +47,7 @@ extension Store {
         for key in requests { await processor.void(key) }
         while let part = try await clearAttempts(of: accountID) { cleared.attempts += part }
         while let part = try await clearTransactions(of: accountID) { cleared.transactions += part }
+        try await clearChoices(of: accountID)
         return cleared
     }
 
@@ -79,5 +80,12 @@ extension Store {
             return transactions.count
         }
         return count == 0 ? nil : count
+    }
+
+    /// Deletes the purchases that chose a plan for the next renewal. They named the transaction of the period of then,
+    /// and have neither an attempt nor a transaction of their own.
+    private func clearChoices(of accountID: AccountID) async throws {
+        let keys = try await database.read { try Purchase.keysWithoutTransaction(of: accountID, $0) }
+        if !keys.isEmpty { try await database.write { try Purchase.delete(keys, $0) } }
     }
 }

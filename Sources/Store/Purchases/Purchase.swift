@@ -96,16 +96,33 @@ extension Purchase {
             .map { try Purchase($0) }
     }
 
-    /// The key of a paid purchase whose transaction is missing; nil in a whole ledger.
-    static func keyWithoutTransaction(_ connection: Connection) throws -> String? {
-        try connection.queryOne(
+    private static let hasNoTransaction = """
+        state = 'purchased' AND NOT EXISTS (
+            SELECT 1 FROM transactions WHERE transactions.transaction_id = purchases.transaction_id)
+        """
+
+    /// The key of a purchase whose transaction is missing; nil in a whole ledger.
+    ///
+    /// Free purchases of the sandbox do not count. When earlier versions cleared a tester's history, they left the
+    /// choices of plans, which cost nothing, without the transactions that they named. Production's history is never
+    /// cleared.
+    static func keyWithoutTransaction(
+        in environment: StoreEnvironment, _ connection: Connection
+    ) throws -> String? {
+        let isCounted = environment == .sandbox ? "AND amount > 0" : ""
+        return try connection.queryOne(
             """
             SELECT idempotency_key FROM purchases
-            WHERE state = 'purchased' AND NOT EXISTS (
-                SELECT 1 FROM transactions WHERE transactions.transaction_id = purchases.transaction_id)
-            ORDER BY idempotency_key LIMIT 1
+            WHERE \(hasNoTransaction) \(isCounted) ORDER BY idempotency_key LIMIT 1
             """
         )?.string(0)
+    }
+
+    /// The keys of an account's purchases whose transactions were deleted. Reads the whole table.
+    static func keysWithoutTransaction(of accountID: AccountID, _ connection: Connection) throws -> [UUID] {
+        try connection.query(
+            "SELECT idempotency_key FROM purchases WHERE account_id = $1 AND \(hasNoTransaction)", [accountID.rawValue]
+        ).compactMap { UUID(uuidString: try $0.string(0)) }
     }
 
     /// Deletes the purchases with these keys, for a tester's cleared history.
