@@ -93,7 +93,11 @@ import Testing
                 DeclineRule(ruleID: "no", accountID: nil, productID: nil, minimumAmount: nil, remaining: nil))
             try await advance(test)
             try await test.store.payments.removeRules()
-            try await test.buy("club.monthly", by: account)
+            // The request names no offer, and repeated it has the same answer.
+            let request = test.request("club.monthly")
+            let answer = try await test.store.purchase(request, by: account)
+            #expect(answer.state == .purchased)
+            #expect(try await test.store.purchase(request, by: account) == answer)
             try await advance(test, times: 2)
             #expect(try await test.ledger().map(\.price.milliunits) == [990, 990, 5990, 2990, 2990, 5990])
             #expect(try await test.words(of: account).contains("DID_RENEW/BILLING_RECOVERY"))

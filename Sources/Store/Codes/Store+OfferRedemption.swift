@@ -235,7 +235,8 @@ extension Store {
             throw StoreError(.paymentDeclined, message)
         case .approved(let reference):
             let transaction = self.transaction(sale, request, account)
-            let purchase = Self.purchase(transaction, request, reference: reference)
+            let purchase = Self.purchase(
+                transaction, request, named: transaction.namedOffer, reference: reference)
             let redemption = OfferCodeRedemption(
                 accountID: account.accountID, batch: found.batch, code: found.code,
                 transactionID: transaction.transactionID, redeemedAt: clock.milliseconds)

@@ -392,13 +392,19 @@ extension Store {
         }
     }
 
-    static func purchase(_ transaction: Transaction, _ request: PurchaseRequest, reference: String) -> Purchase {
+    /// The record of a paid purchase.
+    /// - Parameter named: the offer of a code or of a renewal, which no request names. A device's purchase keeps the
+    ///   offer that its request named, with which the repeated request is compared. The transaction can have another
+    ///   one: that of the overdue renewal that the purchase pays.
+    static func purchase(
+        _ transaction: Transaction, _ request: PurchaseRequest, named: NamedOffer? = nil, reference: String
+    ) -> Purchase {
         Purchase(
             idempotencyKey: request.idempotencyKey, accountID: transaction.accountID, bundleID: request.bundleID,
             productID: request.productID, quantity: request.quantity, applicationUsername: request.applicationUsername,
             state: .purchased, failure: nil, transactionID: transaction.transactionID, amount: transaction.price,
             paymentReference: reference, createdAt: transaction.purchaseDate,
-            namedOffer: transaction.namedOffer, storefront: transaction.storefront)
+            namedOffer: named ?? request.namedOffer, storefront: transaction.storefront)
     }
 
     /// Records a paid purchase, unless its key already has an answer.

@@ -451,7 +451,7 @@ private struct SubscriptionStep: Sendable {
             finishedAt: nil, revokedAt: nil, revocationReason: nil,
             namedOffer: terms.namedOffer, isRenewal: true, offerTerms: terms.offerTerms)
         self.period = period
-        purchase = Store.purchase(period, request, reference: reference)
+        purchase = Store.purchase(period, request, named: terms.namedOffer, reference: reference)
         purchase?.createdAt = date
         news = after.renewed(
             by: period, at: date, expires: end, rate: terms.rate, nextLineItemID: ids.next().rawValue,
