@@ -55,6 +55,43 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `A renewal on command comes also after the sandbox's twelve, but not at the rate never`(
+        _ backend: Backend
+    ) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let id = try await test.buy("gym.monthly", by: account).originalTransactionID
+            try await useUpRenewals(test)
+            test.clock.milliseconds += Self.day
+            #expect(try await test.store.renewNow(id).state == .active)
+            #expect(try await test.store.subscription(id).renewals == 1)
+            try await useUpRenewals(test)
+            test.clock.milliseconds += Self.day
+            #expect(try await test.store.failRenewal(id).state == .billingRetry)
+            #expect(try await news(test, id) == ["SUBSCRIBED/INITIAL_BUY", "DID_RENEW", "DID_FAIL_TO_RENEW"])
+            #expect(try await test.store.recover(id).state == .active)
+            // Without a product there is no payment to decline, and no rule is left.
+            test.store.catalog.replace(
+                with: try TestStore.catalog { $0.replacing("gym.monthly", with: "gym.other") })
+            test.clock.milliseconds += Self.day
+            #expect(try await test.store.failRenewal(id).state == .expired)
+            #expect(try await test.store.payments.declineRules.isEmpty)
+            let never = try await test.store.accounts.change(
+                account.accountID, AccountChange(renewalRate: .never))
+            let last = try await test.buy("club.yearly", by: never).originalTransactionID
+            test.clock.milliseconds += Self.day
+            #expect(try await refusal { try await test.store.renewNow(last) } == .wrongState)
+            #expect(try await refusal { try await test.store.failRenewal(last) } == .wrongState)
+            #expect(try await test.store.payments.declineRules.isEmpty)
+            #expect(try await test.store.expireNow(last).state == .expired)
+        }
+    }
+
+    private func useUpRenewals(_ test: TestStore) async throws {
+        try await test.database.write { try $0.execute("UPDATE subscriptions SET renewals = 12") }
+    }
+
     @Test(arguments: Backend.available) func productionHasNoCommandsForTests(_ backend: Backend) async throws {
         try await backend.withStore(.production) { test async throws in
             let id = try await test.buy("gym.monthly", by: try await test.account()).originalTransactionID

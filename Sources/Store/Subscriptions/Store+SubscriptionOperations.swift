@@ -7,32 +7,39 @@ extension Store {
     /// Ends the current period now and renews the subscription, as Xcode's “Force Renewal” does. Auto-renew is on
     /// afterwards.
     /// - Throws: ``StoreError`` `unknown_transaction`; `forbidden` in production; `wrong_state` when the subscription
-    ///   is not active, or when its last period was charged ahead and has not begun; `unavailable` when the payment
-    ///   processor cannot be reached; ``DatabaseError``.
+    ///   is not active, when its last period was charged ahead and has not begun, or when the period was bought at the
+    ///   renewal rate ``RenewalRate/never``; `unavailable` when the payment processor cannot be reached;
+    ///   ``DatabaseError``.
     public func renewNow(_ original: TransactionID) async throws -> Subscription {
         try await endPeriod(original, renews: true)
     }
 
     /// Turns auto-renew off and ends the current period now. A subscription whose payment is overdue ends as well.
-    /// - Throws: ``StoreError`` as ``renewNow(_:)``.
+    /// - Throws: ``StoreError`` as ``renewNow(_:)``, but at each renewal rate.
     public func expireNow(_ original: TransactionID) async throws -> Subscription {
         try await endPeriod(original, renews: false)
     }
 
     /// Ends the current period now and lets the payment of its renewal fail, and all later ones until
     /// ``recover(_:)``. Purchases of the product by this account fail, too.
+    ///
+    /// A renewal without a payment does not fail: it is free, or the subscription ends, because the product is not for
+    /// sale or the customer has not agreed to a price increase. Later payments do not fail then.
     /// - Throws: ``StoreError`` as ``renewNow(_:)``, and `forbidden` with another payment processor than the sandbox's.
     public func failRenewal(_ original: TransactionID) async throws -> Subscription {
         let subscription = try await found(original)
         guard environment == .sandbox, usesSandboxProcessor else { throw Self.sandboxOnly }
         guard subscription.state == .active else { throw Self.notActive }
+        try Self.checkRenews(subscription, policy)
         let now = clock.milliseconds
         try await database.read { try Self.checkBegun(subscription, at: now, $0) }
         try await payments.setRule(
             DeclineRule(
                 ruleID: Self.ruleID(subscription), accountID: subscription.accountID,
                 productID: subscription.renewalProductID, minimumAmount: nil, remaining: nil))
-        return try await endPeriod(original, renews: true)
+        let failed = try await endPeriod(original, renews: true)
+        if !failed.isOverdue { _ = try await payments.removeRule(Self.ruleID(subscription)) }
+        return failed
     }
 
     /// Charges an overdue renewal now, as when the customer has corrected the payment data. The order of
@@ -61,6 +68,15 @@ extension Store {
 
     private static let notActive = StoreError(.wrongState, "The subscription is not active.")
 
+    /// Refuses to renew a period at whose rate nothing renews.
+    private static func checkRenews(_ subscription: Subscription, _ policy: RenewalPolicy) throws {
+        guard policy.mostRenewals(at: subscription.rate) == 0 else { return }
+        throw StoreError(
+            .wrongState,
+            "The period was bought at the renewal rate “never”. Give the account another rate, and buy again after the "
+                + "period's end.")
+    }
+
     /// Refuses to end a period that was charged ahead and has not begun.
     private static func checkBegun(_ subscription: Subscription, at date: Int64, _ connection: Connection) throws {
         guard let period = try Transactions.find(subscription.transactionID, connection), period.purchaseDate > date
@@ -75,10 +91,14 @@ extension Store {
         return try await change(original) { [recorder] subscription, now, policy, connection in
             let isOverdue = subscription.isOverdue
             guard subscription.state == .active || isOverdue && !renews else { throw Self.notActive }
-            var news =
-                renews
-                ? subscription.turnAutoRenewOn(at: now, policy: policy) ?? []
-                : subscription.turnAutoRenewOff(at: now)
+            var news: [SubscriptionNews]
+            if renews {
+                try Self.checkRenews(subscription, policy)
+                news = subscription.turnAutoRenewOn(at: now, policy: policy) ?? []
+                subscription.countAnew(at: now, policy: policy)
+            } else {
+                news = subscription.turnAutoRenewOff(at: now)
+            }
             guard subscription.state == .active else { return news }
             try Self.checkBegun(subscription, at: now, connection)
             let end = now / 1000 * 1000

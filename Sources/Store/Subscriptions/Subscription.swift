@@ -339,6 +339,13 @@ extension Subscription {
         return [news(.renewalStatus, .autoRenewEnabled, date)]
     }
 
+    /// The sandbox, which would turn auto-renew off now, counts the renewals anew: another one is wanted.
+    mutating func countAnew(at date: Int64, policy: RenewalPolicy) {
+        guard hasRenewedOften(policy) else { return }
+        renewals = 0
+        dueAt = max(periodDueDate(policy), min(date, expiresDate))
+    }
+
     /// The customer chose the product, and perhaps an offer, of the next renewal, while the subscription is active.
     /// Choosing the current product takes an earlier choice back. Auto-renew is on afterwards.
     /// - Parameter offer: an offer of the product; nil for none.
@@ -348,10 +355,8 @@ extension Subscription {
         var all: [SubscriptionNews] = []
         if !willRenew {
             all += turnAutoRenewOn(at: date, policy: policy) ?? []
-        } else if hasRenewedOften(policy) {
-            // The customer wants another renewal, so the sandbox counts anew.
-            renewals = 0
-            dueAt = max(periodDueDate(policy), min(date, expiresDate))
+        } else {
+            countAnew(at: date, policy: policy)
         }
         let isOtherPlan = renewalProductID != product
         let isOtherOffer = nextOffer != offer?.name
