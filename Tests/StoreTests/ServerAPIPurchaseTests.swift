@@ -1,5 +1,6 @@
 import Database
 import Foundation
+import StoreReceipts
 import StoreWire
 import TestSupport
 import Testing
@@ -161,10 +162,15 @@ struct ServerAPIPurchaseTests {
             try await test.store.changeClock { try $0.advance(months: 1) }
             let credits = try await test.buy("credits5", by: account, username: "anna")
             let token = Self.token.lowercased()
+            let before = try await TestStore.verified(try await test.appReceipt(account))
+            #expect(before.inApp.count == 3 && before.inApp.allSatisfy { $0.accountToken == nil })
             for id in [gym.transactionID, credits.transactionID] {
                 try await api.api.setAppAccountToken(
                     id.description, Self.body("\"\(Self.token)\""), of: TestStore.bundleID)
             }
+            // The next receipt has the token, also while the clock stands still.
+            let receipt = try await TestStore.verified(try await test.appReceipt(account))
+            #expect(receipt.inApp.count == 3 && receipt.inApp.allSatisfy { $0.accountToken == token })
             try await test.store.changeClock { try $0.advance(months: 1) }
             let rows = try await test.ledger()
             #expect(rows.count == 4 && rows.allSatisfy { $0.appAccountToken == token })

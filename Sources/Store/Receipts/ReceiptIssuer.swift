@@ -15,6 +15,9 @@ final class ReceiptIssuer: Sendable {
         var device: DeviceBinding
         /// The identifiers, revocation dates and ends of the transactions, in order.
         var ledger: [Int64]
+        /// The application user names of the transactions, in order. A receipt has the app account tokens among them,
+        /// and the developer's server can change these.
+        var usernames: [String?]
         var pretence: ReceiptPretence?
     }
 
@@ -56,7 +59,7 @@ final class ReceiptIssuer: Sendable {
         let identity = Identity(
             accountID: account.accountID, bundleID: app.bundleID, bundleVersion: bundleVersion, device: device,
             ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0, $0.expiresDate ?? 0] },
-            pretence: pretence)
+            usernames: transactions.map(\.applicationUsername), pretence: pretence)
         // The clock may have been set forward or back.
         if let signed = recent.value(for: identity),
             (signed.madeAt...signed.madeAt + Self.longestRemembered).contains(milliseconds)
