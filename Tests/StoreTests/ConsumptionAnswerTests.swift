@@ -191,6 +191,15 @@ import Testing
                 try await scene.answer(id, ["consumptionPercentage": "1000"])
                 #expect(try await scene.store.refundRequest(made.requestID).consumption?.consumed == 1000)
             }
+            // The identifier of a restore is good, too.
+            let made = try await scene.store.requestRefund(of: gym, reason: .other)
+            try await scene.store.finish(gym, of: home.anna)
+            let restored = try await scene.store.restore(
+                RestoreRequest(
+                    idempotencyKey: UUID(), bundleID: TestStore.bundleID, deviceID: TestStore.device,
+                    applicationUsername: nil, after: nil), for: home.anna)
+            try await scene.answer(try #require(restored.transactions.first).transactionID)
+            #expect(try await scene.store.refundRequest(made.requestID).consumption?.version == 2)
         }
     }
 }

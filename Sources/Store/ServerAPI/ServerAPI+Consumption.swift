@@ -6,7 +6,7 @@ extension ServerAPI {
     /// says of a purchase whose refund the customer asks for. The last answer counts. When no request waits for an
     /// answer, the information is accepted and not kept.
     /// - Parameters:
-    ///   - id: the transaction of the request.
+    ///   - id: the transaction of the request, or a restore's delivery of it.
     ///   - body: Apple's `ConsumptionRequestV1` or `ConsumptionRequest`. Other members are ignored.
     ///   - version: 1, which is for consumables and auto-renewable subscriptions, or 2, which is for all products.
     /// - Throws: ``APIError``; ``DatabaseError``.
@@ -20,8 +20,11 @@ extension ServerAPI {
         }
         guard !isSubscription || answer.consumed == nil else { throw APIError.percentageOfSubscription }
         let now = store.clock.milliseconds
-        let isKept = try await store.database.write {
-            try RefundRequests.answer(answer, for: transaction.transactionID, at: now, $0)
+        let isKept = try await store.database.write { connection in
+            // The request is for the purchase, also when a restore delivered it under this identifier.
+            let id = transaction.transactionID
+            let bought = try RestoredTransactions.source(of: id, connection) ?? id
+            return try RefundRequests.answer(answer, for: bought, at: now, connection)
         }
         if isKept { store.changed(.transactions) }
     }
