@@ -141,6 +141,10 @@ import Testing
             #expect(try await products { $0.productID = "item.904" } == ["item.904"])
             #expect(try await products { $0.bundleID = TestStore.bundleID } == ["hats"])
             #expect(try await products { $0.accountID = account.accountID }.count == 4)
+            // The purchase is in the other list.
+            #expect(try await products { $0.state = .bought } == ["item.902"])
+            #expect(try await products { ($0.state, $0.productID) = (.bought, "item.902") } == ["item.902"])
+            #expect(try await products { ($0.state, $0.bundleID) = (.bought, TestStore.bundleID) }.isEmpty)
             let cleared = try await test.store.clearHistory(of: account)
             #expect(cleared == ClearedHistory(transactions: 0, items: 1, attempts: 4))
             #expect(try await products().isEmpty)

@@ -69,8 +69,8 @@ enum Attempts {
 
     private static func condition(_ state: PurchaseAttempt.State?) -> String {
         switch state {
-        case nil: ""
-        case .bought: "AND (p.state = 'purchased' OR r.state = 'approved')"
+        // The ledger has the purchases.
+        case nil, .bought: ""
         case .waiting: "AND (p.state = 'deferred' OR r.state = 'waiting')"
         case .interrupted: "AND p.state = 'failed' AND p.failure_code = 'interrupted'"
         case .declined:

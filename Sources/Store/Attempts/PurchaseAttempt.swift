@@ -1,3 +1,4 @@
+import Database
 import Foundation
 import StoreWire
 
@@ -92,6 +93,17 @@ public struct PurchaseAttempt: Sendable, Equatable {
         storefront = request.storefront
     }
 
+    /// The attempt that a row of the ledger came from; nil when no payment of a device created it.
+    static func bought(_ row: LedgerRow, _ connection: Connection) throws -> PurchaseAttempt? {
+        switch row {
+        case .product(let transaction):
+            return try transaction.idempotencyKey.flatMap { try Purchase.find($0, connection) }
+                .map { PurchaseAttempt($0, attemptID: transaction.transactionID) }
+        case .item(let purchase):
+            return PurchaseAttempt(purchase)
+        }
+    }
+
     init(_ purchase: ItemPurchase) {
         attemptID = purchase.transactionID
         idempotencyKey = purchase.idempotencyKey
@@ -142,12 +154,9 @@ extension Store {
         (purchases.bundleID, purchases.productID) = (query.bundleID, query.productID)
         let bought = purchases
         return try await database.read { connection in
-            let page = try Transactions.page(bought, connection)
+            let page = try Self.ledger(bought, connection)
             return LedgerPage(
-                rows: try page.rows.compactMap { transaction in
-                    try transaction.idempotencyKey.flatMap { try Purchase.find($0, connection) }
-                        .map { PurchaseAttempt($0, attemptID: transaction.transactionID) }
-                }, next: page.next)
+                rows: try page.rows.compactMap { try PurchaseAttempt.bought($0, connection) }, next: page.next)
         }
     }
 }

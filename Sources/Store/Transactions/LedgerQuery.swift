@@ -1,3 +1,4 @@
+import Database
 import StoreWire
 
 /// The rows of the ledger that the operator asks for. Properties that are nil select every row.
@@ -152,17 +153,20 @@ extension Store {
     /// Returns rows of the ledger for the operator, newest first.
     /// - Throws: ``DatabaseError``.
     public func ledger(_ query: LedgerQuery) async throws -> LedgerPage<LedgerRow> {
-        try await database.read { connection in
-            let products = try Transactions.page(query, connection)
-            let items = try ItemPurchases.page(query, connection)
-            // Each part is complete down to its own cursor, and both together down to the higher one.
-            let floor = [products.next, items.next].compactMap(\.self).max()
-            let rows = products.rows.map { LedgerRow.product($0) } + items.rows.map { LedgerRow.item($0) }
-            return LedgerPage(
-                rows.filter { row in floor.map { row.transactionID >= $0 } ?? true }
-                    .sorted { $0.transactionID > $1.transactionID },
-                limit: query.limit, floor: floor, id: \.transactionID)
-        }
+        try await database.read { try Self.ledger(query, $0) }
+    }
+
+    /// Reads rows of the ledger as ``ledger(_:)`` does, in a database transaction of the caller.
+    static func ledger(_ query: LedgerQuery, _ connection: Connection) throws -> LedgerPage<LedgerRow> {
+        let products = try Transactions.page(query, connection)
+        let items = try ItemPurchases.page(query, connection)
+        // Each part is complete down to its own cursor, and both together down to the higher one.
+        let floor = [products.next, items.next].compactMap(\.self).max()
+        let rows = products.rows.map { LedgerRow.product($0) } + items.rows.map { LedgerRow.item($0) }
+        return LedgerPage(
+            rows.filter { row in floor.map { row.transactionID >= $0 } ?? true }
+                .sorted { $0.transactionID > $1.transactionID },
+            limit: query.limit, floor: floor, id: \.transactionID)
     }
 
     /// Returns the newest deliveries to devices that restored an account's transactions, at most ``mostRelated``.
@@ -184,8 +188,7 @@ extension Store {
                     row: .product(found), account: try Accounts.account(found.accountID, connection),
                     chain: try Transactions.chain(of: found, limit: Self.mostRelated, connection),
                     deliveries: try RestoredTransactions.deliveries(of: found, limit: Self.mostRelated, connection),
-                    attempt: try found.idempotencyKey.flatMap { try Purchase.find($0, connection) }
-                        .map { PurchaseAttempt($0, attemptID: found.transactionID) })
+                    attempt: try PurchaseAttempt.bought(.product(found), connection))
             }
             return try ItemPurchases.find(transactionID, connection).map { purchase in
                 LedgerEntry(
