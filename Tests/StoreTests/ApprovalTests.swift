@@ -95,15 +95,21 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func anApprovedPurchaseOfARemovedProductFails(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anApprovalFailsWithoutTheRightOrTheApp(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account(asksToBuy: true)
-            let request = test.request("hats")
-            _ = try await test.store.purchase(request, by: account)
+            let (request, later) = (test.request("hats"), test.request("credits5"))
+            for request in [request, later] { _ = try await test.store.purchase(request, by: account) }
             _ = try await test.store.accounts.change(account.accountID, AccountChange(paymentsAllowed: false))
             let answer = try await test.store.approve(request.idempotencyKey)
             #expect(answer.failure?.code == .paymentNotAllowed)
             #expect(try await test.store.purchase(request, by: account) == answer)
+            let others = test.store.catalog.value.apps.filter { $0.bundleID != TestStore.bundleID }
+            test.store.catalog.replace(with: try Catalog(apps: others))
+            let removed = try await test.store.approve(later.idempotencyKey)
+            #expect(removed.state == .failed && removed.failure?.code == .productNotAvailable)
+            #expect(try await test.store.purchase(later, by: account) == removed)
+            #expect(try await test.store.pendingPurchases().isEmpty)
         }
     }
 

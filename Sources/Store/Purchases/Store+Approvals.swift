@@ -107,10 +107,15 @@ extension Store {
             (try Purchase.find(idempotencyKey, connection), try WaitingSubscription.find(idempotencyKey, connection))
         }
         guard let purchase = found, waiting.holds(purchase),
-            var account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
+            var account = try await accounts.account(purchase.accountID)
         else { throw waiting.error }
         // The device that asked waits for the outcome, whichever it is.
         defer { tell(purchase.accountID) }
+        guard let app = catalog.value.app(purchase.bundleID) else {
+            let message = "The store no longer sells products of this app."
+            return try await settle(
+                idempotencyKey, failure: WireError(code: .productNotAvailable, message: message), waiting)
+        }
         // The request showed the amount in the storefront of its time. The transaction belongs to that storefront.
         account.storefront = purchase.storefront ?? account.storefront
         guard try storefront(of: account).currency == purchase.amount.currency else {
