@@ -187,6 +187,19 @@ extension TestStore {
                     "recentSubscriptionStartDate": "\(row.purchaseDate)", "eligibleWinBackOfferIds": nil,
                     "expirationIntent": nil, "isInBillingRetryPeriod": nil,
                 ])
+            // After a move, the price is that of the account's storefront, as the renewal charges it.
+            _ = try await test.store.accounts.change(account.accountID, AccountChange(storefront: "JPN"))
+            for isOn in [false, true] {
+                _ = try await test.store.setAutoRenew(isOn, of: bought.transactionID)
+            }
+            let moved = try await last()
+            #expect(ReadSnapshot.text(moved.renewal["currency"]) == "JPY")
+            try await test.store.changeClock { try $0.advance(months: 1) }
+            let renewed = try await last()
+            #expect(renewed.words == "DID_RENEW")
+            check(
+                renewed.transaction,
+                ["currency": "JPY", "price": ReadSnapshot.text(moved.renewal["renewalPrice"])])
         }
     }
 

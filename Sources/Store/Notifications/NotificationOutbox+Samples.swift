@@ -63,9 +63,7 @@ extension NotificationOutbox {
         let recorder = store.recorder
         return try await store.database.write { connection -> SampleSubscription? in
             guard let subscription = try Subscriptions.first(in: bundleID, connection),
-                let period = try Transactions.find(subscription.transactionID, connection),
-                let snapshot = try SubscriptionSnapshot(
-                    subscription, period: period, at: date, recorder, connection)
+                let snapshot = try SubscriptionSnapshot(subscription, period: nil, at: date, recorder, connection)
             else { return nil }
             var customer = try AppCustomers.findKeeping(subscription.accountID, in: bundleID, connection)
             let id = customer.appTransactionID ?? AppTransactionID(subscription.originalTransactionID)
@@ -73,7 +71,7 @@ extension NotificationOutbox {
             return SampleSubscription(
                 transaction: snapshot.transactionPayload(signedDate: date, appTransactionID: id),
                 renewal: snapshot.renewalPayload(signedDate: date, appTransactionID: id),
-                status: Int64(snapshot.status), price: period.price.milliunits, customer: customer,
+                status: Int64(snapshot.status), price: snapshot.period.price.milliunits, customer: customer,
                 accountID: subscription.accountID)
         }
     }

@@ -19,21 +19,24 @@ struct SubscriptionSnapshot {
 
     /// Reads what the snapshot needs, in the database transaction that writes the subscription.
     /// - Parameters:
-    ///   - period: the last period, if the caller has it.
+    ///   - period: the last period, if the caller has it. A purchaser's must have been bought just now.
     ///   - date: when the news happened.
     /// - Returns: nil when the ledger does not have the last period.
     init?(
         _ subscription: Subscription, period: Transaction?, at date: Int64, _ recorder: Recorder,
         _ connection: Connection
     ) throws {
+        let isJustBought = period != nil
         guard let period = try period ?? Transactions.find(subscription.transactionID, connection) else { return nil }
         self.subscription = subscription
         self.period = period
         environment = recorder.environment
         let catalog = recorder.catalog.value
-        let storefront = Storefront.named(period.storefront) ?? .unitedStates
         // A member of a family pays nothing and has no offers.
         let isOwn = subscription.purchaserID == nil
+        // The renewal is charged in the account's storefront, which may have changed since the last period.
+        let account = isOwn && !isJustBought ? try Accounts.account(subscription.accountID, connection) : nil
+        let storefront = Storefront.named(account?.storefront ?? period.storefront) ?? .unitedStates
         if isOwn, subscription.nextChargeDate(after: date, recorder.policy) != nil {
             // An increase counts only while it is announced, or after it was charged.
             let usual = catalog.product(subscription.renewalProductID, of: subscription.bundleID)?.price(in: storefront)
