@@ -72,7 +72,7 @@ import Testing
             #expect(ledger[1].refunded == exact / 10 * 10 && ledger[1].revokedAt == nil)
             #expect(processor.refunds.map(\.amount.milliunits) == [exact / 10 * 10])
             #expect(processor.refunds.map(\.transactionID) == [ledger[1].transactionID])
-            #expect(try await test.database.read { try Refunds.untold(limit: 9, $0) }.isEmpty)
+            #expect(try await test.database.read { try Refunds.untold(after: nil, limit: 9, $0) }.isEmpty)
             // verifyReceipt says so, and the old plan is nobody's any more.
             let answer = try await test.verify(try await test.appReceipt(account), password: test.sharedSecret)
             let marked = answer.latest.filter { $0["is_upgraded"] as? String == "true" }

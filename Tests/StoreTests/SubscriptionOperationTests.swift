@@ -188,6 +188,32 @@ import Testing
         }
     }
 
+    /// The purchase and each reversal are payments of their own.
+    @Test(arguments: Backend.available) func noRefundIsLargerThanItsPayment(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account()
+            let id = try await test.buy("gym.monthly", by: account).transactionID
+            try await test.store.changeClock { try $0.advance(by: 10 * 86_400_000) }
+            processor.failRefunds(1)
+            #expect(
+                try await refusal { try await test.store.refund(id, reason: .app, share: .prorated) } == .unavailable)
+            let part = try await test.store.reverseRefund(id).amount
+            #expect((1..<9990).contains(part.milliunits) && processor.refunds.isEmpty)
+            // The processor has both payments, so it is told of the refund also after the reversal.
+            await test.store.tellRefunds()
+            #expect(processor.refunds.map(\.amount) == [part])
+            #expect(try await test.store.refund(id, reason: .app).amount.milliunits == 9990)
+            #expect(try await test.store.reverseRefund(id).amount.milliunits == 9990)
+            #expect(try await test.store.refund(id, reason: .app).amount.milliunits == 9990)
+            #expect(processor.held.count == 3)
+            for (key, paid) in processor.held {
+                let refunded = processor.refunds.filter { $0.idempotencyKey == key }.map(\.amount.milliunits)
+                #expect(refunded.reduce(0, +) == paid)
+            }
+        }
+    }
+
     @Test(arguments: Backend.available) func aRefusedRefundIsNewsOnly(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()

@@ -26,7 +26,7 @@ public protocol PaymentProcessor: Sendable {
     func void(_ idempotencyKey: UUID) async
 
     /// Refunds a payment, or a part of it, that the ledger shows as refunded. A repeated `refundID` is the same refund
-    /// and has no further effect.
+    /// and has no further effect. A refund that was reversed stays one: its reversal is a payment of its own.
     /// - Throws: an error when the processor cannot be reached. The operator is asked to repeat the refund.
     func refund(_ refund: PaymentRefund) async throws
 }
@@ -49,7 +49,8 @@ public struct PaymentAuthorization: Sendable, Equatable {
 public struct PaymentRefund: Sendable, Equatable {
     /// The refund's identifier, unique in the store.
     public var refundID: TransactionID
-    /// The transaction to refund. A change of plan refunds a part of it, and a later refund the rest.
+    /// The transaction to refund. A change of plan refunds a part of it, and a later refund the rest. After a reversal,
+    /// the refund of a transaction can be one refund of each of its payments.
     public var transactionID: TransactionID
     /// The key under which the payment was authorized.
     public var idempotencyKey: UUID

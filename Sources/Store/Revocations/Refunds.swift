@@ -17,7 +17,8 @@ enum RefundKind: String, Sendable {
 
 /// The table `refunds`: the amounts that were given back, each once.
 ///
-/// Reversing a refund charges its amount again. A later refund then gives that payment back.
+/// Reversing a refund charges its amount again, which is a payment of its own. A later refund then has a row for each
+/// payment from which it gives something back, the newest payment first.
 enum Refunds {
     /// The highest identifier. Later ones must be higher.
     static func highestID(_ connection: Connection) throws -> TransactionID? {
@@ -40,6 +41,20 @@ enum Refunds {
         let amount = min(share.milliunits, transaction.price.milliunits - transaction.refunded)
         guard amount > 0 else { return }
         try Transactions.addRefund(amount, to: transaction.transactionID, connection)
+        var rest = amount
+        for payment in try history(of: transaction, connection).payments.reversed() {
+            let part = min(rest, payment.left)
+            try insert(part, kind, of: transaction, at: date, recorder, connection)
+            rest -= part
+        }
+        try insert(rest, kind, of: transaction, at: date, recorder, connection)
+    }
+
+    private static func insert(
+        _ amount: Int64, _ kind: RefundKind, of transaction: Transaction, at date: Int64, _ recorder: Recorder,
+        _ connection: Connection
+    ) throws {
+        guard amount > 0 else { return }
         try connection.execute(
             """
             INSERT INTO refunds (refund_id, transaction_id, kind, amount, currency, refunded_at, is_told)
@@ -51,37 +66,75 @@ enum Refunds {
             ])
     }
 
+    /// A payment of the processor: the purchase's, or one that reversed a refund.
+    private struct Payment {
+        let key: UUID
+        let reference: String
+        /// The part of it that was not given back, in milliunits.
+        var left: Int64
+    }
+
     private static let columns = "refund_id, amount, currency, reversed_at, reversal_reference"
 
-    /// The refunds of a transaction that hold, for the payment processor.
+    /// The refunds of a transaction for the payment processor. A refund that was reversed is one of them, because its
+    /// amount was charged again.
     static func payments(of transaction: Transaction, _ connection: Connection) throws -> [PaymentRefund] {
+        try history(of: transaction, connection).refunds
+    }
+
+    /// The payments and refunds of a transaction, oldest first; both empty when the processor has no payment for it.
+    private static func history(
+        of transaction: Transaction, _ connection: Connection
+    ) throws -> (payments: [Payment], refunds: [PaymentRefund]) {
         guard let key = transaction.idempotencyKey,
             let reference = try Purchase.find(key, connection)?.paymentReference
-        else { return [] }
-        var payment = (key: key, reference: reference)
+        else { return ([], []) }
+        var payments = [Payment(key: key, reference: reference, left: transaction.price.milliunits)]
         var refunds: [PaymentRefund] = []
+        var reversed: Int64 = 0
         let rows = try connection.query(
             "SELECT \(columns) FROM refunds WHERE transaction_id = $1 ORDER BY refund_id",
             [transaction.transactionID.rawValue])
         for row in rows {
             let id = TransactionID(rawValue: try row.int64(0))
-            if let reversal = try row.optionalString(4) {
-                payment = (reversalKey(id), reversal)
-            } else if try row.optionalInt64(3) == nil {
-                refunds.append(
-                    PaymentRefund(
-                        refundID: id, transactionID: transaction.transactionID, idempotencyKey: payment.key,
-                        reference: payment.reference,
-                        amount: Money(milliunits: try row.int64(1), currency: try row.string(2))))
-            }
+            let amount = Money(milliunits: try row.int64(1), currency: try row.string(2))
+            let payment = take(amount.milliunits, from: &payments)
+            refunds.append(
+                PaymentRefund(
+                    refundID: id, transactionID: transaction.transactionID, idempotencyKey: payment.key,
+                    reference: payment.reference, amount: amount))
+            guard try row.optionalInt64(3) != nil else { continue }
+            reversed += amount.milliunits
+            guard let reversal = try row.optionalString(4) else { continue }
+            payments.append(Payment(key: reversalKey(id), reference: reversal, left: reversed))
+            reversed = 0
         }
-        return refunds
+        return (payments, refunds)
+    }
+
+    /// Takes a refund from payments, the newest first. Only a refund of an older version takes from several.
+    /// - Returns: the first payment that it takes from.
+    private static func take(_ amount: Int64, from payments: inout [Payment]) -> Payment {
+        let first = payments.lastIndex { $0.left > 0 } ?? 0
+        var rest = amount
+        for index in payments.indices.reversed() {
+            let part = min(rest, payments[index].left)
+            payments[index].left -= part
+            rest -= part
+        }
+        return payments[first]
     }
 
     /// Refunds that the payment processor was not told of, oldest first.
-    static func untold(limit: Int, _ connection: Connection) throws -> [PaymentRefund] {
+    /// - Parameter last: the refund after which they begin; nil for the oldest.
+    static func untold(
+        after last: TransactionID?, limit: Int, _ connection: Connection
+    ) throws -> [PaymentRefund] {
         try connection.query(
-            "SELECT refund_id, transaction_id FROM refunds WHERE is_told = FALSE ORDER BY refund_id LIMIT $1", [limit]
+            """
+            SELECT refund_id, transaction_id FROM refunds
+            WHERE is_told = FALSE AND refund_id > $1 ORDER BY refund_id LIMIT $2
+            """, [last?.rawValue ?? 0, limit]
         ).flatMap { row -> [PaymentRefund] in
             let id = try row.int64(0)
             guard let transaction = try Transactions.find(TransactionID(rawValue: try row.int64(1)), connection)
@@ -96,14 +149,15 @@ enum Refunds {
         }
     }
 
-    /// The refund that a reversal takes back: the last one that holds and is not a change of plan; nil without one.
+    /// The refund that a reversal takes back: the one that holds and is not a change of plan, with the amount of all
+    /// its rows and the identifier of the last one; nil without one.
     static func toReverse(
         of id: TransactionID, _ connection: Connection
     ) throws -> (id: TransactionID, amount: Money)? {
         try connection.queryOne(
             """
-            SELECT refund_id, amount, currency FROM refunds
-            WHERE transaction_id = $1 AND kind <> 'upgrade' AND reversed_at IS NULL ORDER BY refund_id DESC LIMIT 1
+            SELECT max(refund_id), CAST(sum(amount) AS BIGINT), currency FROM refunds
+            WHERE transaction_id = $1 AND kind <> 'upgrade' AND reversed_at IS NULL GROUP BY currency
             """, [id.rawValue]
         ).map { row in
             (
@@ -113,11 +167,19 @@ enum Refunds {
         }
     }
 
-    /// Records that a refund was reversed, and the payment that charged its amount again.
-    static func reverse(_ id: TransactionID, at date: Int64, reference: String, _ connection: Connection) throws {
+    /// Records that the refund of a transaction was reversed, and the payment that charged its amount again.
+    /// - Parameter id: the refund, as ``toReverse(of:_:)`` gives it.
+    static func reverse(
+        _ id: TransactionID, of transactionID: TransactionID, at date: Int64, reference: String,
+        _ connection: Connection
+    ) throws {
         try connection.execute(
-            "UPDATE refunds SET reversed_at = $2, reversal_reference = $3, is_told = TRUE WHERE refund_id = $1",
-            [id.rawValue, date, reference])
+            """
+            UPDATE refunds SET reversed_at = $2
+            WHERE transaction_id = $1 AND kind <> 'upgrade' AND reversed_at IS NULL
+            """, [transactionID.rawValue, date])
+        try connection.execute(
+            "UPDATE refunds SET reversal_reference = $2 WHERE refund_id = $1", [id.rawValue, reference])
     }
 
     static func delete(of ids: [TransactionID], _ connection: Connection) throws {
@@ -233,7 +295,9 @@ extension Store {
                 var after = try Transactions.find(transactionID, connection)
             else { throw notRefunded }
             after.refunded -= refund?.amount.milliunits ?? 0
-            if let refund { try Refunds.reverse(refund.id, at: now, reference: paid, connection) }
+            if let refund {
+                try Refunds.reverse(refund.id, of: transactionID, at: now, reference: paid, connection)
+            }
             if let refund { try Transactions.addRefund(-refund.amount.milliunits, to: transactionID, connection) }
             if found.kind.isOwnedOnce,
                 let first = try Transactions.find(found.originalTransactionID, connection)
