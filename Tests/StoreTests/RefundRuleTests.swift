@@ -243,8 +243,12 @@ import Testing
             try await scene.pass(second)
             #expect(try await scene.store.refundRequest(second.requestID).state == .approved)
             #expect(processor.refunds.isEmpty)
+            // A refund that fails holds up no other.
+            processor.failRefunds(1)
             await scene.store.tellRefunds()
-            #expect(processor.refunds.map(\.transactionID) == ids)
+            #expect(processor.refunds.map(\.transactionID) == [ids[1]])
+            await scene.store.tellRefunds()
+            #expect(processor.refunds.map(\.transactionID) == [ids[1], ids[0]])
         }
     }
 

@@ -230,18 +230,34 @@ extension Store {
     /// The most refunds that the payment processor is told of at once.
     private static let mostTold = 100
 
-    /// Tells the payment processor of refunds that it does not know. A later call tells the refunds that cannot be told
-    /// now.
+    /// The most refunds that one call tries in vain: the processor may be away.
+    private static let mostUntold = 10
+
+    /// Tells the payment processor of refunds that it does not know. A refund that cannot be told now holds up no
+    /// other, and a later call tells it. After ten of them the call ends.
     public func tellRefunds() async {
-        while true {
-            do {
-                let payments = try await database.read { try Refunds.untold(limit: Self.mostTold, $0) }
+        var last: TransactionID?
+        var failures = 0
+        do {
+            while failures < Self.mostUntold {
+                let payments = try await database.read { [last] connection in
+                    try Refunds.untold(after: last, limit: Self.mostTold, connection)
+                }
                 guard !payments.isEmpty else { return }
-                for payment in payments { try await processor.refund(payment) }
-                try await markTold(payments)
-            } catch {
-                return
+                last = payments.last?.refundID
+                var told: [PaymentRefund] = []
+                for payment in payments where failures < Self.mostUntold {
+                    do {
+                        try await processor.refund(payment)
+                        told.append(payment)
+                    } catch {
+                        failures += 1
+                    }
+                }
+                try await markTold(told)
             }
+        } catch {
+            // The database is away. A later call tells the refunds.
         }
     }
 
