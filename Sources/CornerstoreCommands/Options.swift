@@ -17,7 +17,8 @@ extension ParsableArguments {
     }
 }
 
-/// The option `--data`: the data directory of a store. Commands find a running store through it.
+/// The option `--data`: the data directory of a store. Commands find a running store through it. Commands that act as
+/// a device need the directory itself, too, for the tester and the receipts' root, and have no `--control`.
 struct DataOptions: ParsableArguments {
     static var help: ArgumentHelp {
         ArgumentHelp("The store's data directory (CORNERSTORE_DATA, else .cornerstore).", valueName: "dir")
@@ -46,6 +47,15 @@ struct DataOptions: ParsableArguments {
                     + "with --data.")
         }
         return addresses
+    }
+
+    /// Returns a client of the control port of the store that runs on this directory.
+    /// - Throws: ``CommandError`` when no store runs.
+    func client() throws -> ControlClient { ControlClient(base: try addresses().control, adminToken: Self.adminToken) }
+
+    /// The token of the control port, from `CORNERSTORE_ADMIN_TOKEN`.
+    static var adminToken: String? {
+        Console.current.environment["CORNERSTORE_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
@@ -84,11 +94,11 @@ struct ControlOptions: ParsableArguments {
     /// Returns a client of the control port.
     /// - Throws: ``CommandError`` when the URL is wrong or no store runs on the data directory.
     func client() throws -> ControlClient {
-        let token = Console.current.environment["CORNERSTORE_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
-        guard let control else { return ControlClient(base: try data.addresses().control, adminToken: token) }
+        guard let control else { return try data.client() }
         guard let url = URL(string: control), ["http", "https"].contains(url.scheme ?? ""), url.host != nil else {
             throw CommandError(.usage, "--control must be a URL such as http://127.0.0.1:8400, not “\(control)”.")
         }
-        return ControlClient(base: control.hasSuffix("/") ? String(control.dropLast()) : control, adminToken: token)
+        return ControlClient(
+            base: control.hasSuffix("/") ? String(control.dropLast()) : control, adminToken: DataOptions.adminToken)
     }
 }

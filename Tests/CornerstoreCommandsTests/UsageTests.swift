@@ -54,6 +54,9 @@ import Testing
         "authority reseal --new-key no-such-file", "buy a --offer b", "buy a --offer-jws b",
         "buy a --account b --password-file - --offer c --offer-jws -",
         "buy --item 7 --offer b --offer-jws c", "key sign-offer a --offer b", "key sign-offer a --key b --key-file c",
+        // A device needs the data directory itself.
+        "buy a --control http://127.0.0.1:1", "redeem a --control http://127.0.0.1:1",
+        "restore --control http://127.0.0.1:1",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))

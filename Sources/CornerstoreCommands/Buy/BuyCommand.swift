@@ -66,7 +66,7 @@ struct BuyCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The CFBundleVersion to put into the receipt.", valueName: "version"))
     var appVersion = "1"
     @OptionGroup var environment: EnvironmentOptions
-    @OptionGroup var control: ControlOptions
+    @OptionGroup var data: DataOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -92,19 +92,18 @@ struct BuyCommand: AsyncParsableCommand {
         if let item { return try await buy(item: item) }
         guard let product else { return }
         let signed = try signedOffer()
-        let addresses = try control.data.addresses()
-        let seller = try await AppSelection.bundleID(of: product, app: app, control.client())
-        let data = control.data.directory
+        let addresses = try data.addresses()
+        let seller = try await AppSelection.bundleID(of: product, app: app, data.client())
         // Check the output file before the purchase is charged.
         let receiptOut = receiptOut.map { URL(fileURLWithPath: $0).standardizedFileURL }
         if let receiptOut { try OutputFile.check(receiptOut) }
         let named = try device.map(DevicePlace.usable)
-        let customer = try ShellCustomer.named(account, password, environment.environment, in: data)
-        let folder = named ?? Self.deviceFolder(of: customer.email, in: data)
+        let customer = try ShellCustomer.named(account, password, environment.environment, in: data.directory)
+        let folder = named ?? Self.deviceFolder(of: customer.email, in: data.directory)
         let device = ShellDevice(
             store: addresses.store(environment.environment), environment: environment.environment, bundleID: seller,
             bundleVersion: appVersion, folder: folder.standardizedFileURL,
-            root: data.appendingPathComponent("roots/receipt-root.der"))
+            root: data.directory.appendingPathComponent("roots/receipt-root.der"))
         let purchase = ShellPurchase(
             device: device, customer: customer, productID: product, quantity: quantity, username: username,
             offer: signed, receiptOut: receiptOut)
@@ -124,7 +123,7 @@ struct BuyCommand: AsyncParsableCommand {
 
     private func buy(item: Int64) async throws {
         let (report, name) = try await ShellLibrary.with(
-            account, password, environment.environment, device: device, control.data
+            account, password, environment.environment, device: device, data
         ) { library in
             var bought = try await library.buy(item)
             // A song of an owned album is owned by the album's purchase.

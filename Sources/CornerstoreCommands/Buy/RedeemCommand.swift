@@ -25,13 +25,13 @@ struct RedeemCommand: AsyncParsableCommand {
     var account: String?
     @OptionGroup var password: PasswordOptions
     @OptionGroup var environment: EnvironmentOptions
-    @OptionGroup var control: ControlOptions
+    @OptionGroup var data: DataOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let bundleID = try await AppSelection.only(app, control.client())
-        let base = try control.data.addresses().store(environment.environment)
-        let customer = try ShellCustomer.named(account, password, environment.environment, in: control.data.directory)
+        let bundleID = try await AppSelection.only(app, data.client())
+        let base = try data.addresses().store(environment.environment)
+        let customer = try ShellCustomer.named(account, password, environment.environment, in: data.directory)
         let redeemed: TransactionDescription = try await ShellSession.with(customer, at: base) { session in
             try await session.send(
                 .redemptions, CodeRedemptionRequest(bundleID: BundleID(bundleID), code: code))

@@ -36,14 +36,14 @@ struct DeviceWebCommand: AsyncParsableCommand {
 
     func run() async throws {
         let device = try await options.shellDevice(of: try options.email(), mustExist: false)
-        let client = try options.control.client()
-        let code = try await Self.show(device, client, options.control, port)
+        let client = try options.data.client()
+        let code = try await Self.show(device, client, options.data, port)
         if code != 0 { throw ExitCode(code) }
     }
 
     @MainActor
     private static func show(
-        _ device: ShellDevice, _ client: ControlClient, _ control: ControlOptions, _ port: Int?
+        _ device: ShellDevice, _ client: ControlClient, _ data: DataOptions, _ port: Int?
     ) async throws -> Int32 {
         var configuration = StoreKitConfiguration(
             store: URL(string: device.store), bundleIdentifier: device.bundleID, deviceFolder: device.folder,
@@ -52,7 +52,7 @@ struct DeviceWebCommand: AsyncParsableCommand {
         configuration.bundleVersion = device.bundleVersion
         configuration.roots = [device.root]
         var variables = Console.current.environment
-        variables["CORNERSTORE_DATA"] = control.data.directory.path
+        variables["CORNERSTORE_DATA"] = data.directory.path
         variables["CORNERSTORE_CONTROL"] = client.base
         variables["CORNERSTORE_ADMIN_TOKEN"] = client.adminToken
         let screen = try await DeviceScreen.open(

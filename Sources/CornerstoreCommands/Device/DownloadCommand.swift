@@ -31,7 +31,7 @@ struct DownloadCommand: AsyncParsableCommand {
 
     func run() async throws {
         // Report a missing store or an unusable --out before asking for a password.
-        _ = try options.control.data.addresses()
+        _ = try options.data.addresses()
         let place = URL(fileURLWithPath: out, isDirectory: true).standardizedFileURL
         guard !FileManager.default.fileExists(atPath: place.path) else {
             throw CommandError(.usage, "\(place.path) already exists. Give another folder with --out.")

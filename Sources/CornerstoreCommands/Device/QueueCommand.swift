@@ -27,7 +27,7 @@ struct QueueCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        _ = try options.control.data.addresses()
+        _ = try options.data.addresses()
         let device = try await options.shellDevice(of: try options.email(), mustExist: true)
         guard DevicePlace.isDevice(device.folder) else {
             // The device was never used, so its queue is empty. This command does not create a device.

@@ -31,7 +31,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         // Report a missing store before asking for a password.
-        _ = try options.control.data.addresses()
+        _ = try options.data.addresses()
         let customer = try options.customer(password)
         let device = try await options.shellDevice(of: customer.email, mustExist: false)
         let (username, keep) = (username, keep)

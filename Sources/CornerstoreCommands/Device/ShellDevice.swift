@@ -16,35 +16,33 @@ struct DeviceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The CFBundleVersion to put into the receipt.", valueName: "version"))
     var appVersion = "1"
     @OptionGroup var environment: EnvironmentOptions
-    @OptionGroup var control: ControlOptions
+    @OptionGroup var data: DataOptions
 
     /// Returns the device of an account.
     ///
     /// - Parameter mustExist: whether the device given with `--device` must exist; false if the command may create it.
     /// - Throws: ``CommandError`` when no store runs, the store does not have the app, or the folder is not a device.
     func shellDevice(of email: String, mustExist: Bool) async throws -> ShellDevice {
-        let addresses = try control.data.addresses()
-        let data = control.data.directory
+        let addresses = try data.addresses()
         let folder =
             try device.map(mustExist ? DevicePlace.existing : DevicePlace.usable)
-            ?? BuyCommand.deviceFolder(of: email, in: data)
+            ?? BuyCommand.deviceFolder(of: email, in: data.directory)
         return ShellDevice(
             store: addresses.store(environment.environment), environment: environment.environment,
-            bundleID: try await AppSelection.only(app, control.client()), bundleVersion: appVersion,
+            bundleID: try await AppSelection.only(app, data.client()), bundleVersion: appVersion,
             folder: folder.standardizedFileURL,
-            root: data.appendingPathComponent("roots/receipt-root.der"))
+            root: data.directory.appendingPathComponent("roots/receipt-root.der"))
     }
 
     /// Returns the account given with `--account`, or else the sandbox tester.
     func customer(_ password: PasswordOptions) throws -> StoreCredentials {
-        try ShellCustomer.named(
-            account, password, environment.environment, in: control.data.directory)
+        try ShellCustomer.named(account, password, environment.environment, in: data.directory)
     }
 
     /// Returns the address given with `--account`, or else of the sandbox tester.
     func email() throws -> String {
         if let account { return account }
-        return try ShellCustomer.tester(environment.environment, in: control.data.directory).email
+        return try ShellCustomer.tester(environment.environment, in: data.directory).email
     }
 }
 
