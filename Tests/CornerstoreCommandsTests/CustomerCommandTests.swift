@@ -140,7 +140,7 @@ import Testing
                 return all.first?["state"] as? String
             }
             #expect(try await state() == "active")
-            #expect(await store.run("subscription cancel \(ben)").status != 0)
+            #expect(await store.run("subscription cancel \(ben)").status == 1)
             let shown = await store.run("account show \(ben)").output
             #expect(shown.contains("Family") && shown.contains("organizer"))
             #expect(await store.run("family share \(Self.email) off").output.contains("off"))

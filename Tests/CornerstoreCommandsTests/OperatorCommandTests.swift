@@ -82,6 +82,7 @@ import Testing
             let one = await store.run("app show com.example.app --product com.example.app.pro").output
             #expect(one.contains("4.99 USD") && one.contains("line") && !one.contains("coins"))
             #expect(await store.run("app problems").output.contains("No problems."))
+            #expect(await store.run("app grace com.example.none").status == 1)
             let secret = await store.run("app secret com.example.app").output.trimmingCharacters(in: .newlines)
             #expect(await store.run("app list").output.contains(secret) && secret.count == 32)
             let tester = try String(contentsOfFile: store.data + "/sandbox-tester.json", encoding: .utf8).object()

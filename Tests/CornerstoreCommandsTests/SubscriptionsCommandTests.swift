@@ -48,6 +48,15 @@ import Testing
             #expect(on["willRenew"] as? Bool == true && charge(on)?["productId"] as? String == "club.monthly")
             let strange = await store.run("subscriptions enable gym.monthly")
             #expect(strange.status == 1 && strange.errors.contains("no subscription to gym.monthly"))
+
+            // The operator changes one of two.
+            _ = try await store.buy("gym.monthly")
+            let cancel = "subscription cancel tester@sandbox.example"
+            let several = await store.run(cancel)
+            #expect(several.status == 2 && several.errors.contains("gym.monthly of com.example.app"))
+            let other = await store.run(cancel, "--product gym.monthly --app com.example.none")
+            #expect(other.status == 1 && other.errors.contains("no such subscription"))
+            #expect(await store.run(cancel, "--product gym.monthly --app com.example.app").status == 0)
         }
     }
 

@@ -51,7 +51,7 @@ extension AppCommand {
             }
             let apps: [ControlAPI.App] = try await client.send(.apps)
             guard let app = apps.first(where: { $0.bundleId == bundle }) else {
-                throw ValidationError("The store knows no app \(bundle).")
+                throw CommandError(.refused, "The store does not have the app \(bundle).")
             }
             try Console.current.report(app.gracePeriod, json: output.json) { _ in
                 guard let grace = app.gracePeriod else { return "\(bundle) has no grace period." }

@@ -11,22 +11,31 @@ extension SubscriptionCommand {
             help: ArgumentHelp(
                 "The product of the subscription; needed when the account has several.", valueName: "product-id"))
         var product: String?
+        @Option(
+            help: ArgumentHelp(
+                "The app of the subscription; needed when several of the account have the same product id.",
+                valueName: "bundle-id"))
+        var app: String?
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
         /// Finds the subscription.
+        /// - Throws: ``CommandError`` `refused` when there is none, and `usage` when there are several.
         func found(_ client: ControlClient) async throws -> ControlAPI.Subscription {
             let all: [ControlAPI.Subscription] = try await client.send(
                 .subscriptions(environment.environment, account: account))
             // A family-shared subscription follows the purchaser's.
-            let found = all.filter { $0.sharedBy == nil && (product == nil || $0.productId == product) }
+            let found = all.filter {
+                $0.sharedBy == nil && (product == nil || $0.productId == product) && (app == nil || $0.bundleId == app)
+            }
             guard let one = found.first else {
-                throw ValidationError("The account \(account) has no such subscription.")
+                throw CommandError(.refused, "The account \(account) has no such subscription.")
             }
             guard found.count == 1 else {
-                let products = found.map(\.productId).joined(separator: ", ")
-                throw ValidationError("The account has several subscriptions. Add --product with one of: \(products).")
+                let choices = found.map { "\($0.productId) of \($0.bundleId)" }.joined(separator: ", ")
+                throw CommandError(
+                    .usage, "The account has several subscriptions. Choose one with --product and --app: \(choices).")
             }
             return one
         }
