@@ -6,10 +6,12 @@ import StoreKit
 enum ReaderServer {
     private struct NobodySignedIn: Error {}
 
-    /// Returns the client's configuration; nil without a server or without a user's token.
+    /// Returns the client's configuration; nil without a server or without a user's token. An empty variable counts as
+    /// not set.
     static func client(
         _ environment: [String: String], _ storeKit: StoreKitConfiguration
     ) throws -> MerchantClientConfiguration? {
+        let environment = environment.filter { !$0.value.isEmpty }
         let named = environment["CORNERSTORE_MERCHANT"].flatMap { URL(string: $0) }
         guard let merchant = named ?? running(environment),
             let token = environment["CORNERSTORE_USER_TOKEN_FILE"].map({ URL(fileURLWithPath: $0) })

@@ -12,7 +12,9 @@ struct ReaderAccount: Sendable {
     let merchant: URL
     private let tokenFile: URL?
 
+    /// Reads the environment. An empty variable counts as not set.
     init(_ options: ServerBooksOptions, environment: [String: String]) throws {
+        let environment = environment.filter { !$0.value.isEmpty }
         let named = options.merchant ?? environment["CORNERSTORE_MERCHANT"].flatMap { URL(string: $0) }
         guard let merchant = named ?? Self.running(environment) else {
             throw Missing(text: "no server is known: set CORNERSTORE_MERCHANT, or use --merchant URL")

@@ -1,9 +1,11 @@
 import Foundation
-import Magazine
 import MerchantClient
+import StoreKit
 import StoreReceipts
 import StoreWire
 import Testing
+
+@testable import Magazine
 
 @Suite("Magazine", .timeLimit(.minutes(1)))
 struct MagazineTests {
@@ -31,6 +33,15 @@ struct MagazineTests {
         for bad in [["--buy"], ["--buy", "weekly"], ["--list", "--status"], ["--what"], ["status"]] {
             #expect(throws: MagazineOptions.Misuse.self) { try MagazineOptions(arguments: bad) }
         }
+    }
+
+    @Test func `an empty variable names no token file, so the app goes without its server`() throws {
+        let device = StoreKitConfiguration(
+            store: nil, bundleIdentifier: "com.example.magazine", deviceFolder: URL(fileURLWithPath: "/nonexistent"),
+            sheet: ProgrammedPaymentSheet(confirm: { _ in .cancel }, signIn: { _ in nil }))
+        let client = try ReaderServer.client(
+            ["CORNERSTORE_MERCHANT": "http://127.0.0.1:8410", "CORNERSTORE_USER_TOKEN_FILE": ""], device)
+        #expect(client == nil)
     }
 
     @Test func `a receipt tells the plan and the end of its period`() {

@@ -1,7 +1,8 @@
 import Foundation
 import MerchantClient
-import ServerBooks
 import Testing
+
+@testable import ServerBooks
 
 @Suite("Server Books' arguments", .timeLimit(.minutes(1)))
 struct ServerBooksTests {
@@ -22,6 +23,12 @@ struct ServerBooksTests {
     ])
     func `wrong arguments are refused`(arguments: [String]) {
         #expect(throws: ServerBooksOptions.Misuse.self) { try ServerBooksOptions(arguments: arguments) }
+    }
+
+    @Test func `an empty variable names no token file`() throws {
+        let options = try ServerBooksOptions(arguments: ["--merchant", "http://127.0.0.1:8410"])
+        let account = try ReaderAccount(options, environment: ["CORNERSTORE_USER_TOKEN_FILE": ""])
+        #expect(throws: ReaderAccount.Missing.self) { try account.token() }
     }
 
     @Test func `an issue is any product that gives a file`() throws {
