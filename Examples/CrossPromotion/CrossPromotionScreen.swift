@@ -15,8 +15,7 @@ extension CrossPromotionApp: ScreenApp {
             item("The playlist", Promotion.playlist.map(\.name).joined(separator: ", "), press: "3"),
         ]
         content.items += found.map { found in
-            let stars = found.stars.map { "\($0) of 5 stars (\(found.ratings ?? 0))" }
-            let text = ["by \(found.creator)", stars].compactMap(\.self).joined(separator: ", ")
+            let text = ["by \(found.creator)", found.rating].compactMap(\.self).joined(separator: ", ")
             return item(found.name, text, press: String(found.number))
         }
         content.forms = [

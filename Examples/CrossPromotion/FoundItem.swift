@@ -10,7 +10,7 @@ public struct FoundItem: Sendable, Equatable {
     public var creator: String
     /// The link to the item's page.
     public var link: String
-    /// The average of the ratings, from 1 to 5; nil when there are none, or the search API does not give them.
+    /// The average of the ratings, from 1 to 5. Without ratings it is 0 for an app, and nil for another item.
     public var stars: Double?
     /// The number of ratings.
     public var ratings: Int?
@@ -30,8 +30,11 @@ extension FoundItem: Decodable {
 
 extension FoundItem: CustomStringConvertible {
     /// The line that the app shows.
-    public var description: String {
-        let rating = stars.flatMap { stars in ratings.map { "  \(stars) of 5 stars (\($0))" } }
-        return "\(number)  \(name), by \(creator)" + ((ratings ?? 0) > 0 ? rating ?? "" : "")
+    public var description: String { "\(number)  \(name), by \(creator)" + (rating.map { "  \($0)" } ?? "") }
+
+    /// The average and the number of the ratings, such as "4.0 of 5 stars (1)"; nil without ratings.
+    public var rating: String? {
+        guard let stars, let ratings, ratings > 0 else { return nil }
+        return "\(stars) of 5 stars (\(ratings))"
     }
 }
