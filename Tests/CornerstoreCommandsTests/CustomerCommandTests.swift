@@ -150,6 +150,11 @@ import Testing
             #expect(await store.run("family remove \(ben)").status == 0)
             #expect(try await state() == "revoked")
             #expect(await store.run("family").output.contains(Self.email))
+            #expect(await store.run("family create \(ben)").status == 0)
+            let first = await store.run("family list --limit 1")
+            let after = try #require(first.errors.firstMatch(of: /--after (\S+)\./), "\(first.errors)").1
+            let second = await store.run("family list --limit 1 --after \(after)")
+            #expect(second.errors.isEmpty && first.output.contains(ben) != second.output.contains(ben))
             #expect(await store.run("family delete \(Self.email)").output == "Deleted.\n")
             #expect(await store.run("family list --limit 0").status == 2)
         }

@@ -54,7 +54,7 @@ struct FamilyCommand: AsyncParsableCommand {
         func run() async throws {
             let page: ControlAPI.Page<ControlAPI.Family> = try await options.control.client().send(
                 .families(options.environment.environment, after: after, limit: limit))
-            page.suggestNextPage(after: limit, with: "--after")
+            page.suggestNextPage(with: "--after")
             try Console.current.report(page.rows, json: options.output.json) { style in
                 page.rows.isEmpty
                     ? "No families in \(options.environment.environment.name)." : Options.text(page.rows, style)

@@ -7,8 +7,10 @@ extension ControlAPI.Attempt.State: ExpressibleByArgument {}
 
 extension ControlAPI.Page {
     /// Says how the list continues when a filter left it shorter than it could be.
-    func suggestNextPage(after limit: Int, with option: String) {
-        guard let next, rows.count < limit else { return }
+    /// - Parameter limit: the number of rows without a filter; nil for a table that does not show the cursor, whose
+    ///   reader could not continue a full page either.
+    func suggestNextPage(after limit: Int? = nil, with option: String) {
+        guard let next, limit.map({ rows.count < $0 }) ?? true else { return }
         Console.current.remark("There may be more. Look further with \(option) \(next).")
     }
 }
