@@ -175,9 +175,11 @@ public final class DeviceScreen {
         changes.record()
         let announcer = ScreenAnnouncer(
             control: device.control, adminToken: adminToken,
-            screen: ControlAPI.Screen(
-                bundleId: device.bundleIdentifier, name: app.name, address: address.absoluteString,
-                device: device.folder.path, environment: device.environment.name))
+            screen: { [self] in
+                ControlAPI.Screen(
+                    bundleId: device.bundleIdentifier, name: self.app?.name ?? device.name,
+                    address: address.absoluteString, device: device.folder.path, environment: device.environment.name)
+            })
         let announcing = Task.detached { await announcer.run() }
         let news = ScreenNews(
             control: device.control, adminToken: adminToken, environment: device.environment.name)

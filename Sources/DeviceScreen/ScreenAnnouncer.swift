@@ -10,7 +10,8 @@ struct ScreenAnnouncer: Sendable {
 
     let control: URL?
     let adminToken: String?
-    let screen: ControlAPI.Screen
+    /// Describes the screen, each time anew: an app may learn its name after it has started.
+    let screen: @MainActor @Sendable () -> ControlAPI.Screen
 
     /// Tells until the task is cancelled.
     func run() async {
@@ -23,10 +24,12 @@ struct ScreenAnnouncer: Sendable {
     /// Says that the screen is no longer there.
     func end() async { await tell(seconds: 0) }
 
-    private func tell(seconds: Int) async {
-        guard let control,
-            let body = try? JSONEncoder.compact.encode(ControlAPI.ScreenAnnouncement(screen: screen, seconds: seconds))
-        else { return }
+    /// Tells once.
+    /// - Parameter seconds: for how long the screen is listed; 0 removes it from the list.
+    func tell(seconds: Int) async {
+        guard let control else { return }
+        let announcement = ControlAPI.ScreenAnnouncement(screen: await screen(), seconds: seconds)
+        guard let body = try? JSONEncoder.compact.encode(announcement) else { return }
         var base = control.absoluteString
         while base.hasSuffix("/") { base.removeLast() }
         let route = ControlRoute.announceScreen

@@ -1,9 +1,17 @@
+import ControlWire
+import Foundation
 import StoreKit
+import TestSupport
 import Testing
 
 @testable import DeviceScreen
 
 @Suite(.timeLimit(.minutes(1))) struct ScreenTests {
+    @MainActor
+    private final class NamedApp {
+        var name = ""
+    }
+
     @Test func argumentsOfThePageAreTaken() throws {
         #expect(try ScreenOptions.taken(from: ["--buy", "x"]) == (nil, ["--buy", "x"]))
         #expect(try ScreenOptions.taken(from: ["--web"]) == (ScreenOptions(), []))
@@ -32,6 +40,26 @@ import Testing
         let task = Task { await changes.wait(since: changes.count, upTo: .seconds(50)) }
         task.cancel()
         await task.value
+    }
+
+    @Test func anAppThatLearnsItsNameLateIsListedByIt() async throws {
+        try await SampleStore.with { store in
+            let app = NamedApp()
+            let announcer = ScreenAnnouncer(
+                control: URL(string: store.addresses.control), adminToken: nil,
+                screen: {
+                    ControlAPI.Screen(
+                        bundleId: "com.example.app", name: app.name, address: "http://device.localhost:8430",
+                        device: "/device", environment: "sandbox")
+                })
+            for name in ["com.example.app", "Example"] {
+                app.name = name
+                await announcer.tell(seconds: 30)
+                let listed = try await HTTPReply("GET", "\(store.addresses.control)/control/v1/screens")
+                    .decoded([ControlAPI.Screen].self)
+                #expect(listed.map(\.name) == [name])
+            }
+        }
     }
 
     @Test func addressesOfTheOperatorComeFromVariables() {
