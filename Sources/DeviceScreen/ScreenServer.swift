@@ -267,10 +267,12 @@ struct ScreenServer: Sendable {
                         }
                     }
                     guard wasWaiting != nil else { break }
+                    // Read once: a later change is for the next round.
+                    let count = changes.count
                     let text =
-                        changes.count == last
+                        count == last
                         ? ": still here\n\n" : "event: changed\ndata: {\"topics\":[\"\(ScreenPage.topic)\"]}\n\n"
-                    last = changes.count
+                    last = count
                     try await writer.write(ByteBuffer(string: text))
                 }
                 try await writer.finish(nil)
