@@ -51,8 +51,6 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     /// The price list; nil until it is loaded.
     public private(set) var products: [SKProduct]?
-    /// Whether to resume downloads that were paused earlier.
-    public var resumesPaused = true
     /// The installed chapters.
     public let shelf: ContentShelf
     private let queue: SKPaymentQueue
@@ -243,7 +241,6 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         }
         switch download.state {
         case .finished: install(download)
-        case .paused where !resumesPaused: tell(download)
         case .paused:
             starting.insert(id)
             queue.resume([download])
