@@ -208,6 +208,22 @@ struct ServedMerchantTests {
         }
     }
 
+    /// Nobody can create a file in /proc, not even root.
+    @Test func aKeyOfTheStoreThatCannotBeKeptIsRevoked() async throws {
+        try await RunningStore.with { store in
+            let merchant = store.directory.url.appendingPathComponent("merchant")
+            try FileManager.default.createDirectory(at: merchant, withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(
+                atPath: merchant.appendingPathComponent(MerchantStoreKeys.folderName).path,
+                withDestinationPath: "/proc/self")
+            let application = store.application.store
+            let keys = MerchantStoreKeys(
+                application, merchant: merchant, addresses: store.addresses, logger: ServeAction.logger(.critical))
+            for _ in 1...2 { #expect(await keys.access("com.example.app") == nil) }
+            #expect(application.apiKeys.all.allSatisfy { $0.revokedAt != nil })
+        }
+    }
+
     /// Without being started again.
     @Test func theMerchantAcceptsAnAppThatIsAddedLater() async throws {
         func app(_ name: String) -> String {

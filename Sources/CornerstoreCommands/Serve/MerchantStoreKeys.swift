@@ -80,8 +80,14 @@ actor MerchantStoreKeys {
         }
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        guard FileManager.default.isWritableFile(atPath: folder.path) else {
+            throw StoreError(.unavailable, "\(folder.path) cannot be written.")
+        }
         let made = try await store.apiKeys.make(for: app, at: milliseconds)
-        try StoreAPIKeysFile.create(file(made.key.keyID, folder), pem: made.privateKey)
+        do { try StoreAPIKeysFile.create(file(made.key.keyID, folder), pem: made.privateKey) } catch {
+            await revokeLost(made.key.keyID, store)
+            throw error
+        }
         return try StoreAPIKey(
             bundleID: app, keyID: made.key.keyID, issuerID: made.key.issuerID, pem: made.privateKey)
     }
@@ -102,12 +108,18 @@ actor MerchantStoreKeys {
             let made = try await store.apiKeys.make(for: app, at: milliseconds)
             let kept = Kept(keyID: made.key.keyID, issuerID: made.key.issuerID, pem: made.privateKey)
             let octets = Array(try JSONEncoder().encode(kept))
-            let isKept =
-                if let found {
-                    try await secrets.replace(place, octets, ifRevision: found.revision)
-                } else {
-                    try await secrets.create(place, octets)
-                }
+            let isKept: Bool
+            do {
+                isKept =
+                    if let found {
+                        try await secrets.replace(place, octets, ifRevision: found.revision)
+                    } else {
+                        try await secrets.create(place, octets)
+                    }
+            } catch {
+                await revokeLost(made.key.keyID, store)
+                throw error
+            }
             if isKept {
                 return try StoreAPIKey(bundleID: app, keyID: kept.keyID, issuerID: kept.issuerID, pem: kept.pem)
             }
@@ -115,6 +127,11 @@ actor MerchantStoreKeys {
             _ = try await store.apiKeys.revoke(kept.keyID, at: milliseconds)
         }
         throw StoreError(.unavailable, "Other processes keep replacing the merchant's key.")
+    }
+
+    /// Revokes a key that could not be kept. Nobody has its private half, and the store's number of keys is limited.
+    private static func revokeLost(_ keyID: String, _ store: StoreApplication) async {
+        _ = try? await store.apiKeys.revoke(keyID, at: milliseconds)
     }
 
     private static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
