@@ -47,6 +47,9 @@ import Testing
 
     @Test func aRejectionHasAReasonAndAnUploadPrintsItsProgress() async throws {
         try await RunningStore.with { store in
+            // Before anything is downloaded.
+            let early = await store.run("download \(Self.product) --out /nonexistent/copy")
+            #expect(early.status == 1 && early.errors.contains("the folder /nonexistent does not exist"))
             _ = await store.run("content host \(Self.product)")
             let uploaded = await store.run("content upload", try package(store, "1.0"))
             #expect(uploaded.errors.contains("Uploading: 100 %"))

@@ -36,6 +36,7 @@ struct DownloadCommand: AsyncParsableCommand {
         guard !FileManager.default.fileExists(atPath: place.path) else {
             throw CommandError(.usage, "\(place.path) already exists. Give another folder with --out.")
         }
+        try OutputFile.check(place)
         let customer = try options.customer(password)
         let device = try await options.shellDevice(of: customer.email, mustExist: false)
         let product = product
