@@ -243,6 +243,21 @@ import Testing
         #expect(throws: CommandError.self) { try settings(flags: [.merchantPort: "65536"]).merchant() }
     }
 
+    @Test func aStoreWithoutAMerchantRefusesItsOptions() throws {
+        let alone: [ServeSetting: String] = [.noMerchant: "true"]
+        #expect(try settings(flags: alone, file: "samples: false").merchant() == nil)
+        let given: [(ServeSetting, String)] = [
+            (.webhook, "not a URL"), (.consumption, "grant"), (.samples, "true"), (.accountTokens, "true"),
+        ]
+        for (setting, value) in given {
+            let both = try settings(flags: alone.merging([setting: value]) { $1 })
+            let error = #expect(throws: CommandError.self) { try both.merchant() }
+            #expect(error?.code == .usage && error?.detail.hasPrefix("\(setting.rawValue) is for") == true)
+        }
+        let products = try settings(flags: alone, file: "merchant-products: [a.yaml]")
+        #expect(throws: CommandError.self) { try products.merchant() }
+    }
+
     @Test func theMerchantAnswersTheStoreByPolicy() throws {
         let silent = try #require(try settings().merchant())
         #expect(silent.consumption == nil && !silent.setsAccountTokens)

@@ -165,12 +165,21 @@ struct ServeSettings {
     }
 
     /// Returns the settings of the merchant beside the store; nil for a store without a merchant.
-    /// - Throws: ``CommandError`` that names the wrong option.
+    /// - Throws: ``CommandError`` that names the wrong option, or one that a store without a merchant would ignore.
     func merchant() throws -> MerchantSettings? {
         let port = try layers.number(.merchantPort, 0...65535, otherwise: MerchantSettings.usualPort)
         let rates = try layers.rates()
-        guard try !layers.isSet(.noMerchant) else { return nil }
         let productsFiles = layers.list(.merchantProducts)
+        guard try !layers.isSet(.noMerchant) else {
+            let given = [ServeSetting.webhook, .consumption, .samples, .accountTokens].first {
+                text($0) ?? "false" != "false"
+            }
+            let products = productsFiles.isEmpty ? nil : ServeSetting.List.merchantProducts.rawValue
+            if let name = given?.rawValue ?? products {
+                throw CommandError(.usage, "\(name) is for the merchant. Omit \(name) or no-merchant.")
+            }
+            return nil
+        }
         return MerchantSettings(
             port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) }, rates: rates,
             webhooks: try text(.webhook).map { try WebhookReceiver(option: $0, environment: secrets) },
