@@ -42,7 +42,7 @@ import Testing
             let again = await run("key make backend --scope users")
             #expect(again.status == 1 && again.errors.contains("Revoke"))
             #expect(await run("key list").output == "backend  active  ledger users\n")
-            #expect(await run("key revoke backend").status == 0)
+            #expect(await run("key revoke backend").output == "The key backend is revoked.\n")
             #expect(await run("key revoke backend").status == 1)
 
             let check = await run("check")

@@ -122,6 +122,7 @@ extension MerchantCommand {
                 guard isRevoked else {
                     throw CommandError(.refused, "There is no active key named \(Style.printable(name)).")
                 }
+                Console.current.print("The key \(Style.printable(name)) is revoked.")
             }
         }
     }
