@@ -7,13 +7,14 @@ struct SearchCommand: AsyncParsableCommand {
         commandName: "search",
         abstract: "Find transactions, accounts, products and apps.",
         discussion: """
-            Finds exact identifiers, e-mail addresses that begin with the text, and the newest transactions whose applicationUsername is \
-            the text.
+            Finds exact identifiers, names of apps and products and e-mail addresses that begin with the text, and the newest \
+            transactions whose applicationUsername is the text.
 
               cornerstore search 2000000000000123
               cornerstore search anna
+              cornerstore search Monkey
             """)
-    @Argument(help: "An identifier, the start of an e-mail address, or an applicationUsername.")
+    @Argument(help: "An identifier, the start of a name or of an e-mail address, or an applicationUsername.")
     var text: String
     @OptionGroup var environment: EnvironmentOptions
     @OptionGroup var control: ControlOptions
