@@ -116,7 +116,7 @@ extension Store {
         } catch {
             throw StoreError(
                 .unavailable,
-                "The ledger has the refund, but the payment processor could not be reached. Refund the transaction again to notify it."
+                "The ledger has the refund, but the payment processor could not be reached. The store tries again each minute."
             )
         }
         try await markTold(payments)
