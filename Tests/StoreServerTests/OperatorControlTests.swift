@@ -244,6 +244,11 @@ import Testing
             #expect(!reply.text.contains("no@example.com") && !reply.text.contains("2000000000000001"))
             let older: [ControlAPI.LoggedRequest] = try await Self.get(server, .requests(before: 3, limit: 1))
             #expect(older.map(\.number) == [2])
+            for before in ["0", "-1", "\(Int64.min)", "\(UInt64.max)", "x"] {
+                for route in [ControlRoute.requests(), .audit()] {
+                    #expect(try await server.control("GET", "\(route.path)?before=\(before)").status == 400)
+                }
+            }
         }
     }
 
@@ -255,7 +260,7 @@ import Testing
         }
         #expect(log.list(before: nil, limit: 1000).map(\.number) == (6...1005).reversed())
         #expect(log.list(before: 8, limit: 10).map(\.number) == [7, 6])
-        #expect(log.list(before: 6, limit: 10).isEmpty && log.list(before: -5, limit: 10).isEmpty)
+        #expect(log.list(before: 6, limit: 10).isEmpty && log.list(before: .min, limit: 10).isEmpty)
     }
 
     @Test func changesAreListedWithTheirOperator() async throws {

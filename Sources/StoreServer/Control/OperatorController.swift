@@ -122,11 +122,11 @@ struct OperatorDesk: Sendable {
 }
 
 extension Request {
-    /// A number of the query.
+    /// A number of the query, from 1.
     fileprivate func number(_ parameter: ControlRoute.Parameter) throws -> Int64? {
         try query(parameter).map { text in
-            guard let number = Int64(text) else {
-                throw StoreError(.invalidRequest, "“\(parameter)” must be a number.")
+            guard let number = Int64(text), number > 0 else {
+                throw StoreError(.invalidRequest, "“\(parameter)” must be a number above 0.")
             }
             return number
         }

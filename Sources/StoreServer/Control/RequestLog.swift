@@ -101,10 +101,10 @@ final class RequestLog: Sendable {
         changes.record(ChangeTopic(.requests, nil))
     }
 
-    /// The newest requests before a number.
+    /// The newest requests before a number. Before numbers below 1 there are none.
     func list(before number: Int?, limit: Int) -> [Entry] {
         state.withLock { state in
-            let end = min(number ?? .max, state.last + 1)
+            let end = max(min(number ?? .max, state.last + 1), 1)
             let first = max(end - limit, state.last - state.entries.count + 1)
             guard first < end else { return [] }
             return (first..<end).reversed().map { state.entries[($0 - 1) % Self.most] }
