@@ -104,6 +104,7 @@ import Testing
         #expect(ReceiptDate(Date(timeIntervalSince1970: .infinity)).milliseconds == ReceiptDate.latest)
         #expect(ReceiptDate(Date(timeIntervalSince1970: -.infinity)).milliseconds == ReceiptDate.earliest)
         #expect(ReceiptDate(Date(timeIntervalSince1970: .nan)).milliseconds == ReceiptDate.earliest)
+        #expect(ReceiptDate(Date(timeIntervalSince1970: Double(Int64.min))).milliseconds == ReceiptDate.earliest)
         #expect(ReceiptDate(.distantFuture).rfc3339 == "4001-01-01T00:00:00Z")
     }
 

@@ -25,7 +25,7 @@ public struct ReceiptDate: Sendable, Hashable, Comparable {
     public init(_ date: Date) {
         let interval = date.timeIntervalSince1970
         // Receipts hold whole seconds, which need no rounding.
-        if let seconds = Int64(exactly: interval), abs(seconds) < Self.latest / 1_000 {
+        if let seconds = Int64(exactly: interval), seconds.magnitude < Self.latest.magnitude / 1_000 {
             self.init(milliseconds: seconds * 1_000)
             return
         }
