@@ -230,12 +230,27 @@ import Testing
         }
     }
 
+    @Test func anItemWithNamesInSeveralLanguagesTakesOnePlace() async throws {
+        var credits = ItemSamples.item(2, .app, "Monkey Credits")
+        credits.texts.append(ItemText(locale: "de", name: "Monkey Kredite"))
+        try await with([
+            ItemSamples.item(1, .app, "A Monkey"), credits, ItemSamples.item(3, .app, "Monkey Zoo"),
+        ]) { index throws in
+            #expect(try index.search(search("monkey", limit: 2)) == [2, 3])
+            #expect(try index.search(search("monkey", offset: 2, limit: 2)) == [1])
+        }
+    }
+
     @Test func pagesFitTogether() async throws {
         var generator = SeededGenerator(seed: 9)
         let words = ["star", "night", "love", "blue"]
         let items = (1...400).map { number in
-            let name = (0..<3).compactMap { _ in words.randomElement(using: &generator) }.joined(separator: " ")
-            return ItemSamples.item(Int64(number), number % 3 == 0 ? .app : .song, name)
+            func name() -> String {
+                (0..<3).compactMap { _ in words.randomElement(using: &generator) }.joined(separator: " ")
+            }
+            var item = ItemSamples.item(Int64(number), number % 3 == 0 ? .app : .song, name())
+            item.texts.append(ItemText(locale: "de", name: name()))
+            return item
         }
         try await with(items) { index throws in
             for term in ["star", "love blue", "night star love", "st"] {

@@ -60,6 +60,8 @@ extension ItemIndex {
             """)
         defer { statement.reset() }
         var found: [(name: [UInt8], number: Int64)] = []
+        // An item has a name in each language. Only the first one counts, or an item could take the places of others.
+        var known: Set<Int64> = []
         for kind in search.kinds {
             // The columns hold bytes, and no byte of a name in UTF-8 is 0xFF.
             try statement.bind(Self.code(kind), at: 1)
@@ -67,8 +69,10 @@ extension ItemIndex {
             try statement.bind(key + [0xFF], at: 3)
             var count = 0
             while count < results.needed, try statement.step() {
-                guard try ItemFacets.allows(statement.text(2), of: kind, in: search) else { continue }
-                found.append((statement.bytes(0), statement.int64(1)))
+                let number = statement.int64(1)
+                guard try ItemFacets.allows(statement.text(2), of: kind, in: search), known.insert(number).inserted
+                else { continue }
+                found.append((statement.bytes(0), number))
                 count += 1
             }
             statement.reset()
