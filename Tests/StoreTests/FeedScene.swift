@@ -45,7 +45,7 @@ final class FeedScene: Sendable {
         }
     }
 
-    /// Changes the catalog, as a changed file does: the old index's file goes first.
+    /// Changes the catalog, as two changed files do: the file of the old index is gone.
     func change(_ new: [CatalogItem]) throws { items.replace(with: try indexes.index(of: new)) }
 
     /// Reads the tables of a folder of partners' paths, such as `/feeds/epf/v5/current/`.

@@ -283,11 +283,18 @@ import Testing
             // A build that was interrupted.
             try Data("x".utf8).write(to: directory.url.appendingPathComponent("index-x.sqlite.1.new"))
             let current = CurrentItemIndex(first)
-            current.replace(with: try indexes.index(of: [ItemSamples.item(1, .app, "Two")]))
-            #expect(try files().count == 1 && files() != names)
+            current.replace(with: try indexes.index(of: [ItemSamples.item(1, .app, "Two")], keeping: first))
+            #expect(try files().count == 2 && Set(files()).isSuperset(of: names))
             #expect(try current.value.item(1)?.texts.first?.name == "Two")
-            // Requests that began before end with the old one.
+            // Requests that began before end with the old one, also over further connections.
+            #expect(try first.item(1)?.texts.first?.name == "One" && first.readers(2).count == 2)
+            let second = current.value
+            current.replace(with: try indexes.index(of: [ItemSamples.item(1, .app, "Three")], keeping: second))
+            #expect(try files().count == 2 && !files().contains(names[0]) && second.readers(2).count == 2)
             #expect(try first.item(1)?.texts.first?.name == "One")
+            // At the next start nothing uses the index before.
+            _ = try indexes.index(of: [ItemSamples.item(1, .app, "Three")])
+            #expect(try files().count == 1)
         }
     }
 

@@ -206,7 +206,7 @@ public final class FeedDesk: Sendable {
     private func run(_ order: FeedOrder, _ previous: FeedBuild?, _ sales: [FeedSales]) throws -> FeedBuild {
         var folder = guarded.withLock { $0.folder }
         let build = try folder.build(
-            order, previous, readers: try readers(), sales: sales, workers: workers, onStep: onStep,
+            order, previous, readers: try items.value.readers(3), sales: sales, workers: workers, onStep: onStep,
             isStopped: { [self] in try checkOpen() })
         let shelf = FeedShelf(folder)
         guarded.withLock { ($0.folder, $0.shelf) = (folder, shelf) }
@@ -227,14 +227,5 @@ public final class FeedDesk: Sendable {
 
     private func checkOpen() throws {
         if guarded.withLock({ $0.isClosed }) { throw CancellationError() }
-    }
-
-    /// Connections to the index of one catalog. They keep reading it when the catalog changes meanwhile.
-    private func readers() throws -> [ItemIndex.Reader] {
-        // The file of an index is removed shortly before another index takes its place.
-        for _ in 0..<2 {
-            if let readers = try? items.value.readers(3) { return readers }
-        }
-        return try items.value.readers(3)
     }
 }

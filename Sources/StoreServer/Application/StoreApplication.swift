@@ -240,8 +240,10 @@ public struct StoreApplication: Sendable {
     }
 
     /// Opens the index of a catalog's items, and builds it first if the items are new.
-    private static func index(_ items: [CatalogItem], _ indexes: ItemIndexes) async throws -> ItemIndex {
-        try await NIOThreadPool.singleton.runIfActive { try indexes.index(of: items) }
+    private static func index(
+        _ items: [CatalogItem], _ indexes: ItemIndexes, keeping current: ItemIndex? = nil
+    ) async throws -> ItemIndex {
+        try await NIOThreadPool.singleton.runIfActive { try indexes.index(of: items, keeping: current) }
     }
 
     private static func blobs(
@@ -455,7 +457,7 @@ public struct StoreApplication: Sendable {
     /// The service that loads changed catalog files.
     var catalogReload: CatalogReload {
         CatalogReload(watcher: watcher, catalogs: catalogs, logger: logger, news: operatorDesk.news) { catalog in
-            let index = try await Self.index(catalog.items, indexes)
+            let index = try await Self.index(catalog.items, indexes, keeping: items.value)
             try await register(catalog)
             items.replace(with: index)
         }
