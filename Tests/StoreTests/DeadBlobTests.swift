@@ -2,13 +2,14 @@ import BlobStorage
 import Database
 import Foundation
 import StoreWire
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import Store
 
-/// The deletion of unused bytes in a storage that several processes share.
-@Suite("Unused bytes of several processes", .timeLimit(.minutes(1))) struct DeadBlobTests {
+/// The deletion of unused bytes that are not deleted at once.
+@Suite("Unused bytes", .timeLimit(.minutes(1))) struct DeadBlobTests {
     private static func claims(_ test: TestLibrary) -> Claims {
         Claims(test.databases, holder: UUID()) { [clock = test.clock] in clock.milliseconds }
     }
@@ -26,6 +27,28 @@ import Testing
 
     private static func dead(_ test: TestLibrary) async throws -> Int? {
         try await test.databases.apps.read { try $0.queryOne("SELECT count(*) FROM dead_blobs")?.int(0) }
+    }
+
+    @Test(arguments: Backend.available) func `A store of one process deletes later what it could not delete at once`(
+        _ backend: Backend
+    ) async throws {
+        try await TestLibrary.with(backend) { test in
+            let blobs = StubbornBlobs(blobs: test.library.blobs)
+            let staging = test.folder.appendingPathComponent("alone")
+            try FileManager.default.createDirectory(at: staging, withIntermediateDirectories: true)
+            let alone = TestLibrary(
+                library: try await ContentLibrary.open(
+                    test.databases, blobs: blobs, staging: staging, room: { _ in nil }),
+                clock: test.clock, databases: test.databases, folder: test.folder)
+            let version = try await alone.upload("1.0")
+            #expect(try await alone.step(.remove, version).state == .removed)
+            await #expect(throws: BlobError.self) { try await alone.library.removeDeadBlobs() }
+            #expect(try await blobs.size(of: version.digest) == version.length)
+            blobs.isStubborn.withLock { $0 = false }
+            try await alone.library.removeDeadBlobs()
+            #expect(try await blobs.size(of: version.digest) == nil)
+            #expect(try await Self.dead(test) == 0)
+        }
     }
 
     @Test(arguments: Backend.available) func oneProcessDeletesThemTenMinutesLater(_ backend: Backend) async throws {
@@ -127,4 +150,27 @@ import Testing
             guard case .kept = try await first.complete(upload) else { throw TestLibrary.NotKept() }
         }
     }
+}
+
+/// A storage that deletes nothing until it is told to.
+private final class StubbornBlobs: BlobStore {
+    let isStubborn = Mutex(true)
+    private let blobs: any BlobStore
+
+    init(blobs: any BlobStore) { self.blobs = blobs }
+
+    func put(_ file: URL, as digest: BlobDigest) async throws { try await blobs.put(file, as: digest) }
+
+    func size(of digest: BlobDigest) async throws -> Int64? { try await blobs.size(of: digest) }
+
+    func bytes(of digest: BlobDigest, in range: Range<Int64>) async throws -> BlobBytes {
+        try await blobs.bytes(of: digest, in: range)
+    }
+
+    func remove(_ digest: BlobDigest) async throws {
+        guard !isStubborn.withLock({ $0 }) else { throw BlobError(.unavailable, "The storage deletes nothing.") }
+        try await blobs.remove(digest)
+    }
+
+    func address(of digest: BlobDigest, seconds: Int) -> String? { blobs.address(of: digest, seconds: seconds) }
 }

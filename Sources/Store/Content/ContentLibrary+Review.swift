@@ -37,10 +37,12 @@ extension ContentLibrary {
             reason = text
         }
         let why = reason
-        let version = try await database.write { connection in
-            try Self.take(step, with: versionID, reason: why, at: now, connection)
+        let version = try await database.write { [self] connection in
+            let version = try Self.take(step, with: versionID, reason: why, at: now, connection)
+            if version.state == .removed { try abandon(version.digest, connection) }
+            return version
         }
-        if version.state == .removed { try await forget(version.digest) }
+        if version.state == .removed { await removeAtOnce(version.digest) }
         try await refresh(ManagedPart(version.product))
         return version
     }
@@ -74,23 +76,6 @@ extension ContentLibrary {
         version.approvedAt = approvedAt
         version.history += moments
         return version
-    }
-
-    /// Deletes a package's bytes, unless a version, an upload that is being checked or an item's file uses them, in
-    /// this process or another. When several processes share the storage, they are deleted later. Errors are ignored:
-    /// unused bytes do no harm.
-    func forget(_ digest: BlobDigest) async throws {
-        if let claims {
-            try? await database.write { connection in
-                guard try !Self.isUsed(digest, connection) else { return }
-                try DeadBlobs.add(digest, at: claims.now(), connection)
-            }
-            return
-        }
-        try await blobChanges.run { [self] in
-            let uses = try? await database.read { try Self.isUsed(digest, $0) }
-            if uses == false { try? await blobs.remove(digest) }
-        }
     }
 
     // MARK: Hosting and its rules

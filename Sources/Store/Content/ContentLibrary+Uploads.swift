@@ -148,16 +148,17 @@ extension ContentLibrary {
     public func cancelUpload(_ uploadID: UUID) async throws {
         try await completions.run { [self] in
             // In one transaction, because another process may be completing the upload.
-            let upload = try await database.write { connection in
+            let upload = try await database.write { [self] connection in
                 let upload = try Self.row(uploadID, connection)
                 guard upload.versionID == nil else {
                     throw StoreError(.wrongState, "The upload became a version. Remove the version instead.")
                 }
                 try upload.remove(connection)
+                try abandon(upload.digest, connection)
                 return upload
             }
             staging.remove(uploadID)
-            try await forget(upload.digest)
+            await removeAtOnce(upload.digest)
         }
     }
 
@@ -257,15 +258,16 @@ extension ContentLibrary {
 
     /// Deletes uploads that received no bytes for seven days, with their files.
     func expireUploads(at now: Int64) async throws {
-        let expired = try await database.write { connection in
+        let expired = try await database.write { [self] connection in
             let expired = try ContentUpload.untouched(since: now - Self.uploadLifetime, connection)
             for upload in expired { try upload.remove(connection) }
+            // A package may have been stored before its version number turned out to be taken.
+            for upload in expired where !upload.isSettled { try abandon(upload.digest, connection) }
             return expired
         }
         for upload in expired where !upload.isSettled {
             staging.remove(upload.uploadID)
-            // The package may have been stored before its version number turned out to be taken.
-            try await forget(upload.digest)
+            await removeAtOnce(upload.digest)
         }
         try await removeStrayFiles()
     }

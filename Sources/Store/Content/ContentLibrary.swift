@@ -31,7 +31,8 @@ public final class ContentLibrary: Sendable {
     /// The storage of the packages.
     public let blobs: any BlobStore
     /// The claims of the processes that share the database and the storage; nil for a store of one process. Of several
-    /// processes, one deletes unused bytes, and some time later (``removeDeadBlobs()``).
+    /// processes, one deletes unused bytes, and some time later (``removeDeadBlobs()``). A store of one process tries
+    /// it at once.
     let claims: Claims?
     /// Serializes the storing and the deleting of packages.
     let blobChanges = SerialTasks()

@@ -80,10 +80,11 @@ extension ContentLibrary {
                     let old = try ItemBlob.find(item, connection)
                     try new.save(connection)
                     try release(new.digest, connection)
+                    if let old, old.digest != new.digest { try abandon(old.digest, connection) }
                     return old
                 }
             }
-            if let old, old.digest != new.digest { try await forget(old.digest) }
+            if let old, old.digest != new.digest { await removeAtOnce(old.digest) }
             return new
         } catch let error as BlobError {
             throw problem(

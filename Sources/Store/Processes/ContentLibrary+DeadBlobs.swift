@@ -2,7 +2,8 @@ import BlobStorage
 import Database
 import StoreWire
 
-/// The deletion of bytes that nothing uses, in a storage that several processes share.
+/// The deletion of bytes that nothing uses. A store of one process deletes them at once. When several processes share
+/// the storage, one of them deletes them later.
 extension ContentLibrary {
     /// The claim of the process that deletes bytes. A process that reads all of them, such as a backup, keeps it
     /// meanwhile.
@@ -40,11 +41,43 @@ extension ContentLibrary {
         if claims != nil { try DeadBlobs.remove(digest, connection) }
     }
 
-    /// Deletes bytes that nothing has used for ten minutes, unless another process does it. Does nothing in a store of
-    /// one process, which deletes them at once.
+    /// Records that bytes are to be deleted, unless a version, an upload that is being checked or an item's file uses
+    /// them, in this process or another. The transaction that ends a use calls this, so that the bytes are deleted also
+    /// when the process is killed after it.
+    func abandon(_ digest: BlobDigest, _ connection: Connection) throws {
+        guard try !Self.isUsed(digest, connection) else { return }
+        try DeadBlobs.add(digest, at: claims?.now() ?? 0, connection)
+    }
+
+    /// Deletes unused bytes in a store of one process. After an error, ``removeDeadBlobs()`` deletes them.
+    func removeAtOnce(_ digest: BlobDigest) async {
+        if claims == nil { try? await removeUnused(digest) }
+    }
+
+    /// Deletes bytes, unless something uses them, in a store of one process.
+    private func removeUnused(_ digest: BlobDigest) async throws {
+        try await blobChanges.run { [self] in
+            let isUsed = try await database.write { connection in
+                guard try Self.isUsed(digest, connection) else { return false }
+                try DeadBlobs.remove(digest, connection)
+                return true
+            }
+            guard !isUsed else { return }
+            try await blobs.remove(digest)
+            try await database.write { try DeadBlobs.remove(digest, $0) }
+        }
+    }
+
+    /// Deletes bytes that nothing has used for ten minutes, unless another process does it. A store of one process
+    /// deletes those that could not be deleted at once.
     /// - Throws: ``BlobError``, ``DatabaseError``. The rest is deleted later.
     public func removeDeadBlobs() async throws {
-        guard let claims, try await claims.take(Self.blobsClaim, seconds: Self.claimSeconds) else { return }
+        guard let claims else {
+            let digests = try await database.read { try DeadBlobs.due(at: .max, limit: Self.mostRemoved, $0) }
+            for digest in digests { try await removeUnused(digest) }
+            return
+        }
+        guard try await claims.take(Self.blobsClaim, seconds: Self.claimSeconds) else { return }
         do {
             let digests = try await database.read {
                 try DeadBlobs.due(at: claims.now(), limit: Self.mostRemoved, $0)

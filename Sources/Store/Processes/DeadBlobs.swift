@@ -4,7 +4,8 @@ import StoreWire
 
 /// The table `dead_blobs`: the bytes of the blob storage that nothing used at a date, and those that a process is about
 /// to store. It lets several processes share the storage: one process deletes bytes, some time later, and no process
-/// stores them meanwhile. Dates are milliseconds since 1970 by the machines' clocks.
+/// stores them meanwhile. A store of one process has the bytes here that it has yet to delete, without their dates.
+/// Dates are milliseconds since 1970 by the machines' clocks.
 enum DeadBlobs {
     /// How long unused bytes stay.
     static let keptFor: Int64 = 600_000

@@ -338,6 +338,7 @@ public struct StoreApplication: Sendable {
             server(.production, protocolRouter(production), direct: directAnswers(production), ready),
             server(.storefront, try storefrontRouter(), ready),
             catalogReload,
+            BlobSweep(library: desk.library, logger: logger),
             SubscriptionSchedule(stores: [sandbox, production], claims: claims, logger: logger),
             NotificationSender(
                 notifications, claims: claims, changes: operatorDesk.changes,
@@ -350,7 +351,6 @@ public struct StoreApplication: Sendable {
             services.append(FeedSchedule(desk: feeds, claims: claims, logger: logger))
         }
         if let membership = databases.membership, let process = operation.process, let facts {
-            services.append(BlobSweep(library: desk.library, logger: logger))
             services.append(ChangeHints(membership: membership, changes: changes, stores: [sandbox, production]))
             services.append(
                 ProcessWatch(

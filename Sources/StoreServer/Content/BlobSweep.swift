@@ -3,7 +3,7 @@ import Logging
 import ServiceLifecycle
 import Store
 
-/// Deletes the bytes of packages and files that nothing uses, in a store of several processes.
+/// Deletes the bytes of packages and files that nothing uses, and that were not deleted at once.
 struct BlobSweep: Service {
     let library: ContentLibrary
     let logger: Logger
