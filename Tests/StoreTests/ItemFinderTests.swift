@@ -131,6 +131,22 @@ import Testing
         }
     }
 
+    @Test func aLookupHasABoundForAllItsNumbersTogether() async throws {
+        let songs = (1...4).map { Self.song(2_000 + Int64($0), "Branch \($0)", track: $0) }
+        try await with([Self.app, Self.album] + songs) { finder throws in
+            var finder = finder
+            finder.mostContents = 5
+            let query = QueryParameters(query: "id=2000,901,900,1000&entity=song&limit=200")
+            // All numbers that are asked for are found, whether or not there is room for what belongs to them.
+            #expect(
+                try numbers(try finder.lookup(query, country: nil)) == [
+                    2_000, 2_001, 2_002, 2_003, 2_004, 901, 2_001, 900, 1_000,
+                ])
+            let one = QueryParameters(query: "id=2000,901&entity=song&limit=1")
+            #expect(try numbers(try finder.lookup(one, country: nil)) == [2_000, 2_001, 901, 2_001])
+        }
+    }
+
     @Test func anEmptyAnswerAndAFunctionHaveTheirBytes() async throws {
         try await with([Self.app]) { finder throws in
             let empty = "{\n \"resultCount\":0,\n \"results\": []\n}"

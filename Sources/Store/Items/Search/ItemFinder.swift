@@ -51,8 +51,11 @@ public struct ItemFinder: Sendable {
         let newestFirst = parameters["sort"] == "recent"
         return try answer(parameters, country) { request, describer, index in
             var objects: [SearchObject] = []
+            var room = mostContents
             for number in numbers {
-                objects += try self.objects(number, request, newestFirst, &describer, index)
+                let found = try self.objects(number, request, newestFirst, upTo: room, &describer, index)
+                room -= max(found.count - 1, 0)
+                objects += found
             }
             for bundle in bundles {
                 guard let item = try index.item(bundleID: BundleID(String(bundle))),
@@ -69,6 +72,9 @@ public struct ItemFinder: Sendable {
 
     /// The most items that one lookup asks for. Further ones are left out.
     public static let mostNumbers = 200
+
+    /// The most songs, episodes and works in the answer to one lookup. Further ones are left out.
+    var mostContents = 2_000
 
     private func answer(
         _ parameters: QueryParameters, _ country: String?,
@@ -97,29 +103,30 @@ public struct ItemFinder: Sendable {
         return numbers
     }
 
+    /// The object with a number, followed by those of its songs, episodes or works, at most `room`.
     private func objects(
-        _ number: Int64, _ request: SearchRequest, _ newestFirst: Bool, _ describer: inout ItemDescriber,
-        _ index: ItemIndex
+        _ number: Int64, _ request: SearchRequest, _ newestFirst: Bool, upTo room: Int,
+        _ describer: inout ItemDescriber, _ index: ItemIndex
     ) throws -> [SearchObject] {
         let storefront = request.storefront
+        let most = min(request.limit, room)
         if let item = try index.item(number) {
             guard item.availability.includes(storefront) else { return [] }
             var objects = [try describer.object(item)]
-            guard item.kind.isCollection, request.namesEntities else { return objects }
+            guard item.kind.isCollection, request.namesEntities, most > 0 else { return objects }
             for child in try index.contents(of: number).lazy.filter({ child in
                 child.availability.includes(storefront) && request.entities.contains { $0.includes(child) }
-            }).prefix(request.limit) {
+            }).prefix(most) {
                 objects.append(try describer.object(child))
             }
             return objects
         }
         guard let (creator, sample) = try index.creator(number) else { return [] }
         var objects = [describer.object(creator, of: sample)]
-        guard request.namesEntities else { return objects }
+        guard request.namesEntities, most > 0 else { return objects }
         let works = try index.items(
             of: number, kinds: request.kinds, in: storefront, newestFirst: newestFirst, limit: Self.mostNumbers)
-        for item in works.lazy.filter({ item in request.entities.contains { $0.includes(item) } }).prefix(request.limit)
-        {
+        for item in works.lazy.filter({ item in request.entities.contains { $0.includes(item) } }).prefix(most) {
             objects.append(try describer.object(item))
         }
         return objects
