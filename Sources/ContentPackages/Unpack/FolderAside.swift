@@ -21,12 +21,14 @@ final class FolderAside: Sendable {
         guard mkdir(aside, 0o755) == 0 else {
             throw errno == EEXIST ? Self.busy(path) : ContentPackageError.writing(aside)
         }
-        descriptor = open(aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw ContentPackageError.writing(aside) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
+        let opened = open(aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard opened >= 0 else { throw ContentPackageError.writing(aside) }
+        guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+            close(opened)
             throw Self.busy(path)
         }
+        // Not earlier: once every property has a value, an error runs `deinit`, which would close it a second time.
+        descriptor = opened
     }
 
     deinit { close(descriptor) }
