@@ -24,10 +24,8 @@ final class Deflater {
         let result = deflateInit2_(
             stream, Self.level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             Int32(MemoryLayout<z_stream>.size))
-        guard result == Z_OK else {
-            stream.deallocate()
-            throw Self.noMemory
-        }
+        // The error runs `deinit`, which frees the stream.
+        guard result == Z_OK else { throw Self.noMemory }
     }
 
     deinit {

@@ -29,7 +29,7 @@ final class Inflater {
         stream.initialize(to: z_stream())
         let bits = wrapping == .gzip ? MAX_WBITS + 16 : MAX_WBITS
         guard inflateInit2_(stream, bits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-            stream.deallocate()
+            // The error runs `deinit`, which frees the stream.
             throw ContentPackageError(.unreadable, "Memory for unpacking cannot be allocated.")
         }
     }
