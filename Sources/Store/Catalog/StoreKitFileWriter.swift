@@ -107,6 +107,7 @@ struct StoreKitFileWriter {
             if product.availability != .everywhere { lines.append("\(id): availability by storefront") }
             if product.isHosted { lines.append("\(id): hosted content") }
             guard let subscription = product.subscription else { continue }
+            if subscription.preservesPrice { lines.append("\(id): the price that subscribers keep") }
             let offers = [
                 subscription.introductoryOffers, subscription.promotionalOffers, subscription.codeOffers,
                 subscription.winBackOffers,
