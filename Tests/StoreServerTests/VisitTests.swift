@@ -93,6 +93,12 @@ struct VisitTests {
             let refused = try await post(server, opened.url + "/review", form)
             #expect(refused.text.contains(problem), "\(form)")
         }
+        // Stars alone keep the words; the form with both fields empty removes them.
+        for (form, keeps) in [("stars=4", true), ("stars=4&title=&text=+", false)] {
+            #expect(try await post(server, opened.url + "/review", form).text.contains("Thank you for your review."))
+            #expect(
+                try await server.send("GET", opened.url).text.contains("&lt;b&gt;Wow&lt;/b&gt;") == keeps, "\(form)")
+        }
         let removed = try await post(server, opened.url + "/review/remove", "")
         #expect(removed.text.contains("Your review was removed."))
         #expect(try await server.send("GET", opened.url).text.contains("No ratings in this storefront yet."))

@@ -161,10 +161,12 @@ struct VisitController: Sendable {
         let owns = try await place.store.ownedItem(number, by: place.account) != nil
         do {
             // A form sends line ends as CR and LF.
-            if let words = try ReviewWords(title: form["title"], text: form["text"]?.replacing("\r\n", with: "\n")) {
-                _ = try await reviews.write(words, stars: stars, about: number, by: place.reviewer, owns: owns)
-            } else {
+            let words = try ReviewWords(title: form["title"], text: form["text"]?.replacing("\r\n", with: "\n"))
+            if words == nil, form["title"] == nil || form["text"] == nil {
                 _ = try await reviews.rate(number, stars: stars, by: place.reviewer, owns: owns)
+            } else {
+                // The page's form has both fields. Empty ones remove the words.
+                _ = try await reviews.write(words, stars: stars, about: number, by: place.reviewer, owns: owns)
             }
             stores.first?.changes.record(ChangeTopic(.reviews, nil))
         } catch let error as StoreError {
