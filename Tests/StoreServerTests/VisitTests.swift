@@ -99,8 +99,11 @@ struct VisitTests {
             #expect(
                 try await server.send("GET", opened.url).text.contains("&lt;b&gt;Wow&lt;/b&gt;") == keeps, "\(form)")
         }
+        let before = server.application.changes.ownSnapshot
         let removed = try await post(server, opened.url + "/review/remove", "")
         #expect(removed.text.contains("Your review was removed."))
+        let changed = server.application.changes.ownSnapshot.changed(since: before)
+        #expect(changed.contains(ChangeTopic(.reviews, nil)), "\(changed.map(\.name))")
         #expect(try await server.send("GET", opened.url).text.contains("No ratings in this storefront yet."))
         try await reviewFromTheDevice(opened, server, token)
         #expect(try await post(server, opened.url + "/done", "").text.contains("You can return to the app."))

@@ -33,6 +33,7 @@ struct VisitController: Sendable {
         router.post("/visit/:id/review/remove") { _, context in
             let place = try await place(context)
             try await reviews.remove(place.item.number, by: place.reviewer)
+            stores.first?.changes.record(ChangeTopic(.reviews, nil))
             return Self.back(place, "removed")
         }
         router.post("/visit/:id/done") { _, context in
