@@ -34,7 +34,7 @@ import Testing
             kind: song
             creator: {number: 901, name: The Gibbons}
             genres: [{number: 14, name: Pop}]
-            texts: [{locale: en_US, name: First Branch}]
+            texts: [{locale: en_US, name: First Branch}, {locale: en_GB, name: First Bough}]
             releaseDate: "2020-01-01"
             displayPrice: 0.69
             collection: 1001

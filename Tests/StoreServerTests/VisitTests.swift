@@ -288,13 +288,18 @@ struct VisitTests {
                 try await server.device(.library(after: nil), token: token).decoded(LibraryResponse.self).items == [])
 
             // Another account learns nothing of the visit, and a locked one cannot use its own.
-            let new = #"{"email":"eve@example.com","password":"bananas","storefront":"USA"}"#
+            let new = #"{"email":"eve@example.com","password":"bananas","storefront":"GBR"}"#
             #expect(try await server.control("POST", "/control/v1/sandbox/accounts", new).status == 201)
             let eve = try await server.device(
                 .signIn, body: SignInRequest(email: "eve@example.com", password: "bananas", deviceID: UUID())
             ).decoded(SignInResponse.self).token
             #expect(try await server.device(.visit(opened.id, wait: nil), token: eve).status == 404)
             #expect(try await server.device(.openVisit, token: nil, body: VisitRequest(item: 1002)).status == 401)
+            // The question names the item as its page in the account's storefront does.
+            let hers = try await server.device(.openVisit, token: eve, body: VisitRequest(item: 1002))
+                .decoded(VisitDescription.self)
+            let question = try await server.send("GET", hers.url + "/buy")
+            #expect(question.text.contains("Buy “First Bough” for"))
             // Nor does another device of the same account, and the address ends with the sign-in.
             let second = try await server.signIn().token
             #expect(try await server.device(.visit(opened.id, wait: nil), token: second).status == 404)

@@ -129,7 +129,7 @@ public struct ItemPages: Sendable {
 
     private static func start(_ storefront: Storefront) -> String { "/" + storefront.regionCode.lowercased() }
 
-    private static func languages(_ storefront: Storefront) -> [String] {
+    static func languages(_ storefront: Storefront) -> [String] {
         ["\(storefront.language)_\(storefront.regionCode)"]
     }
 

@@ -122,7 +122,7 @@ struct VisitController: Sendable {
             return Self.back(place)
         }
         guard let price = place.item.price(in: place.storefront) else { return Self.back(place, problem: "not_sold") }
-        let name = place.item.text(for: [place.storefront.language]).name
+        let name = place.item.text(for: ItemPages.languages(place.storefront)).name
         let text = pages.prices.text(price, in: place.storefront)
         let isFree = price.milliunits == 0
         return try pages.response(
