@@ -147,6 +147,35 @@ import Testing
         }
     }
 
+    @Test func `a price of -1.00 is for one that is sold another way`() async throws {
+        var (sold, single, unsold) = (Self.album, Self.song(2_001, "First Branch", track: 1), Self.album)
+        sold.prices = CatalogPrices(amount: 9_990, byStorefront: [:], byCurrency: [:])
+        single.prices = nil
+        unsold.number = 2_100
+        var streamed = single
+        (streamed.number, streamed.place) = (2_101, ItemPlace(collection: 2_100, disc: 1, track: 1))
+        let (items, album) = ([sold, single, unsold, streamed], "\"collectionPrice\":9.99, ")
+        try await with(items) { finder throws in
+            func look(_ query: String) throws -> String {
+                text(try finder.lookup(QueryParameters(query: query), country: nil))
+            }
+            #expect(try look("id=2001").contains(album + "\"trackPrice\":-1.00, "))
+            #expect(try look("id=2000").contains(album) && !look("id=2000").contains("trackPrice"))
+            for number in [2_100, 2_101] { #expect(try !look("id=\(number)").contains("Price"), "\(number)") }
+        }
+    }
+
+    @Test(arguments: [
+        (ItemRating(histogram: [0, 0, 0, 2, 0], currentHistogram: [0, 0, 0, 2, 0]), "4.0"),
+        (ItemRating(histogram: [0, 0, 0, 1, 1], currentHistogram: [0, 0, 0, 1, 1]), "4.5"),
+    ])
+    func `a book's rating is in half steps with a decimal`(_ rating: ItemRating, _ average: String) async throws {
+        try await with([ItemSamples.item(3_000, .book, "Branch")], rating: rating) { finder throws in
+            let answer = text(try finder.lookup(QueryParameters(query: "id=3000"), country: nil))
+            #expect(answer.contains("\"averageUserRating\":\(average), "))
+        }
+    }
+
     @Test func anEmptyAnswerAndAFunctionHaveTheirBytes() async throws {
         try await with([Self.app]) { finder throws in
             let empty = "{\n \"resultCount\":0,\n \"results\": []\n}"

@@ -155,6 +155,16 @@ public final class ItemIndex: Sendable {
         }
     }
 
+    /// Whether a storefront sells a song of an album, or an episode of a season, by itself.
+    /// - Throws: `SQLiteError`; an error when a stored item is damaged.
+    func sellsContents(of collection: Int64, in storefront: Storefront) throws -> Bool {
+        try read { reader in
+            let statement = try reader.connection.statement("SELECT body FROM items WHERE collection = ?1")
+            try statement.bind(collection, at: 1)
+            return try !statement.items(limit: 1) { try $0().price(in: storefront) != nil }.isEmpty
+        }
+    }
+
     /// The number of songs or episodes of a collection, by disc.
     /// - Throws: `SQLiteError`.
     public func trackCounts(of collection: Int64) throws -> [Int: Int] {

@@ -159,11 +159,13 @@ struct ItemDescriber {
         artwork(item, [30, 60, 100], &object)
         let price = item.price(in: storefront)
         if let collection {
-            collectionPrice(collection.item, &object)
+            let whole = collection.item.price(in: storefront)
+            add("collectionPrice", whole, isSoldOtherwise: price != nil, &object)
+            add("trackPrice", price, isSoldOtherwise: whole != nil, &object)
         } else {
             object.add("collectionPrice", price: price)
+            object.add("trackPrice", price: price)
         }
-        object.add("trackPrice", price: price)
         object.add("releaseDate", Self.date(item.releaseDate))
         object.add("collectionExplicitness", (collection?.item ?? item).explicitness.rawValue)
         object.add("trackExplicitness", item.explicitness.rawValue)
@@ -205,11 +207,16 @@ struct ItemDescriber {
         }
     }
 
-    private func collectionPrice(_ item: CatalogItem, _ object: inout SearchObject) {
-        if let price = item.price(in: storefront) {
-            object.add("collectionPrice", price: price)
-        } else {
-            object.addNoPrice("collectionPrice")
+    /// Adds a price. A song that is sold only with its album, or an album that is sold only by song, has `-1.00`; one
+    /// that is not sold at all has no key.
+    private func add(
+        _ name: StaticString, _ price: Money?, isSoldOtherwise: @autoclosure () throws -> Bool,
+        _ object: inout SearchObject
+    ) rethrows {
+        if let price {
+            object.add(name, price: price)
+        } else if try isSoldOtherwise() {
+            object.addNoPrice(name)
         }
     }
 
@@ -227,7 +234,9 @@ struct ItemDescriber {
         object.add("artistViewUrl", creatorLink(item.creator, item.kind))
         object.add("collectionViewUrl", link(item, text.name))
         artwork(item, [60, 100], &object)
-        collectionPrice(item, &object)
+        try add(
+            "collectionPrice", item.price(in: storefront),
+            isSoldOtherwise: reading.sellsContents(of: item.number, in: storefront), &object)
         object.add("collectionExplicitness", item.explicitness.rawValue)
         object.add("contentAdvisoryRating", Self.advisory(item))
         object.add("trackCount", Int64(try collection(item.number)?.counts.values.reduce(0, +) ?? 0))
@@ -262,8 +271,8 @@ struct ItemDescriber {
         object.add("description", text.description ?? "")
         let rating = rating(item, storefront)
         if rating.count > 0 {
-            // Ratings of books are in half steps.
-            object.add("averageUserRating", rating: (rating.average * 2).rounded() / 2)
+            // Ratings of books are in half steps: `4.5`, `4.0`.
+            object.add("averageUserRating", json: Array(String((rating.average * 2).rounded() / 2).utf8))
             object.add("userRatingCount", Int64(rating.count))
         }
     }
