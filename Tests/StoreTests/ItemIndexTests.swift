@@ -92,6 +92,7 @@ import Testing
             #expect(
                 try index.items(of: 900, kinds: [.song], in: .unitedStates, newestFirst: true, limit: 3).map(\.number)
                     == [6, 4, 3])
+            #expect(try index.newest(in: .unitedStates, limit: 3).map(\.number) == [6, 4, 3])
             #expect(try index.creator(900)?.creator.name == "Example Works")
             #expect(try index.creator(901) == nil)
         }

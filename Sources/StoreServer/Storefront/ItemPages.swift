@@ -90,7 +90,8 @@ public struct ItemPages: Sendable {
     func page(finding term: String, from offset: Int, in storefront: Storefront) throws -> ItemsPage {
         let search = ItemSearch(
             term: term, storefront: storefront, kinds: Set(ItemKind.allCases), offset: offset, limit: Self.listed + 1)
-        let found = try term.isEmpty ? first(storefront) : index.value.items(search)
+        let index = index.value
+        let found = try term.isEmpty ? index.newest(in: storefront, limit: Self.listed) : index.items(search)
         let more = found.count > Self.listed
         let query = "/find?term=\(term.percentEncoded)&offset=\(offset + Self.listed)"
         return ItemsPage(
@@ -106,12 +107,6 @@ public struct ItemPages: Sendable {
     /// The page about an item that the storefront does not show.
     func missingPage(_ text: String, in storefront: Storefront) -> NotePage {
         NotePage(frame: frame("Not found", storefront), heading: "Not found", text: text)
-    }
-
-    /// The newest items of a catalog that is small enough to look at all of them.
-    private func first(_ storefront: Storefront) throws -> [CatalogItem] {
-        let items = catalog.value.items.lazy.filter { $0.availability.includes(storefront) }.prefix(2_000)
-        return Array(items.sorted { ($1.releaseDate, $0.number) < ($0.releaseDate, $1.number) }.prefix(Self.listed))
     }
 
     // MARK: Parts

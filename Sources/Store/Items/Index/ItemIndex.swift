@@ -15,7 +15,7 @@ public final class ItemIndex: Sendable {
     public let digest: String
 
     /// The version of the file's tables, texts and codes. Files of another version are built again.
-    static let formatVersion: Int64 = 3
+    static let formatVersion: Int64 = 4
 
     /// Builds an index file. It is complete and on the disk when this returns; a failure leaves an older file in place.
     /// - Parameters:
@@ -133,6 +133,22 @@ public final class ItemIndex: Sendable {
         }
     }
 
+    /// The newest items that a storefront shows, the latest release first.
+    /// - Throws: `SQLiteError`; an error when a stored item is damaged.
+    public func newest(in storefront: Storefront, limit: Int) throws -> [CatalogItem] {
+        // Of an item that the storefront does not show, only the compared fields are read.
+        let shown = ItemSearch(term: "", storefront: storefront, kinds: Set(ItemKind.allCases))
+        return try read { reader in
+            let statement = try reader.connection.statement("SELECT body FROM items ORDER BY released DESC, number")
+            defer { statement.reset() }
+            var found: [CatalogItem] = []
+            while found.count < limit, try statement.step() {
+                if let item = try CatalogItemCoding.item(statement.bytes(0), for: shown) { found.append(item) }
+            }
+            return found
+        }
+    }
+
     /// The creator with a number, and one of its items; nil when no item has this creator.
     /// - Throws: `SQLiteError`; an error when a stored item is damaged.
     public func creator(_ number: Int64) throws -> (creator: ItemCreator, item: CatalogItem)? {
@@ -246,6 +262,7 @@ extension ItemIndex {
     static let indices = [
         "CREATE INDEX items_by_creator ON items (creator, number)",
         "CREATE INDEX items_by_release ON items (creator, released DESC, number)",
+        "CREATE INDEX items_by_date ON items (released DESC, number)",
         """
         CREATE INDEX items_by_collection ON items (collection, disc, track, number) WHERE collection IS NOT NULL
         """,
