@@ -91,6 +91,10 @@ import Testing
             #expect(response.headers.first(name: "Cache-Control") == "max-age=0, no-cache, no-store")
             #expect(response.headers.first(name: "Access-Control-Allow-Origin") == "*")
             #expect(response.headers.first(name: "Retry-After") == nil)
+            // The pages run the same search. Without a term, they list what is new.
+            for (path, status) in [("/find?term=x", 403), ("/us/find?term=x", 403), ("/us/find", 200), ("/", 200)] {
+                #expect(try await answer(server.addresses.storefront + path).status == status, "\(path)")
+            }
         }
     }
 

@@ -26,7 +26,7 @@ struct PageController: Sendable {
                     .xContentTypeOptions: "nosniff",
                 ], compressing: ByteBuffer(bytes: style.bytes), for: request)
         }
-        router.get("/find") { request, _ in try find(request, .unitedStates) }
+        router.get("/find") { request, context in try find(request, context, .unitedStates) }
         router.get("/") { request, _ in try response(pages.page(finding: "", from: 0, in: .unitedStates), to: request) }
         // The router allows no other pattern beside a path of any form, so paths with a country are told apart here.
         for method in [HTTPRequest.Method.get, .post] {
@@ -34,13 +34,18 @@ struct PageController: Sendable {
         }
     }
 
-    private func find(_ request: Request, _ storefront: Storefront) throws -> Response {
+    private func find(
+        _ request: Request, _ context: StoreRequestContext, _ storefront: Storefront
+    ) throws -> Response {
         let query = QueryParameters(query: request.uri.query ?? "")
-        let offset = query["offset"].flatMap { Int($0) } ?? 0
+        let (term, offset) = (String((query["term"] ?? "").prefix(500)), query["offset"].flatMap { Int($0) } ?? 0)
+        guard term.isEmpty || search.allows(request, context) else {
+            throw HTTPProblem(
+                .forbidden, code: WireError.Code.rateLimited.rawValue,
+                message: "Your network searches too often. Wait a moment, then search again.")
+        }
         return try response(
-            pages.page(
-                finding: String((query["term"] ?? "").prefix(500)), from: min(max(offset, 0), ItemSearch.deepest),
-                in: storefront), to: request)
+            pages.page(finding: term, from: min(max(offset, 0), ItemSearch.deepest), in: storefront), to: request)
     }
 
     private func answer(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -53,7 +58,7 @@ struct PageController: Sendable {
             if parts.count == 1 {
                 return try response(pages.page(finding: "", from: 0, in: storefront), to: request)
             }
-            if parts.count == 2, parts[1] == "find" { return try find(request, storefront) }
+            if parts.count == 2, parts[1] == "find" { return try find(request, context, storefront) }
         }
         return try await page(request)
     }

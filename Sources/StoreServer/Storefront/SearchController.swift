@@ -55,12 +55,7 @@ struct SearchController: Sendable {
     func answer(
         _ operation: Operation, _ request: Request, _ context: StoreRequestContext, country: String?
     ) async throws -> Response {
-        if let limit {
-            let address = NetworkAddress(
-                of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
-            let seconds = Double(NIODeadline.now().uptimeNanoseconds) / 1e9
-            guard limit.allows(address, at: seconds) else { return Self.refusal }
-        }
+        guard allows(request, context) else { return Self.refusal }
         var query = request.uri.query ?? ""
         if request.method == .post,
             request.headers[.contentType]?.hasPrefix("application/x-www-form-urlencoded") == true
@@ -73,6 +68,14 @@ struct SearchController: Sendable {
             try operation == .search
                 ? finder.search(parameters, country: country) : finder.lookup(parameters, country: country),
             to: request)
+    }
+
+    /// Counts a search or lookup of the client. Returns false when its address has reached the limit.
+    func allows(_ request: Request, _ context: StoreRequestContext) -> Bool {
+        guard let limit else { return true }
+        let address = NetworkAddress(
+            of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
+        return limit.allows(address, at: Double(NIODeadline.now().uptimeNanoseconds) / 1e9)
     }
 
     private static func response(_ answer: SearchAnswer, to request: Request) -> Response {
