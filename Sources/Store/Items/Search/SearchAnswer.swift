@@ -17,7 +17,7 @@ public struct SearchAnswer: Sendable, Equatable {
             json += (index == 0 ? "\n" : ", \n").utf8
             json += object.bytes
         }
-        json += (objects.isEmpty ? "]\n}" : "]\n}").utf8
+        json += "]\n}".utf8
         body = Self.framed(json, callback)
     }
 
