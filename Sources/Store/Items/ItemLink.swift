@@ -53,11 +53,9 @@ public struct ItemLink: Sendable, Hashable {
         let isCreator = !kinds.isDisjoint(with: Self.creatorSegments)
         var number: Int64?
         if !isCreator { number = Self.value("i", query).flatMap { Self.number($0) } }
-        if number == nil, let last = segments.last(where: { Self.numberAfterID($0) != nil }) {
-            number = Self.numberAfterID(last)
-        }
-        // Links to music and to artists have no "id" before the number.
-        if number == nil, let last = segments.last { number = Self.number(last) }
+        // Links to music and to artists have no "id" before the number. The slug before it may look like one.
+        if number == nil, let last = segments.last { number = Self.number(last) ?? Self.numberAfterID(last) }
+        if number == nil { number = segments.reversed().lazy.compactMap { Self.numberAfterID($0) }.first }
         if number == nil, isServlet || segments.isEmpty { number = Self.value("id", query).flatMap { Self.number($0) } }
         guard let number else { return nil }
         self.init(
