@@ -63,11 +63,13 @@ final class RequestLog: Sendable {
     }
 
     /// Records and counts a `verifyReceipt` request by its answer.
-    func verified(_ response: VerifyReceiptResponse, _ environment: StoreEnvironment) {
+    func verified(
+        _ response: VerifyReceiptResponse, method: HTTPRequest.Method = .post, _ environment: StoreEnvironment
+    ) {
         metrics?.verified(response.status.rawValue, in: environment)
         add(
             Entry(
-                number: 0, date: now(), environment: environment, method: "POST",
+                number: 0, date: now(), environment: environment, method: method.rawValue,
                 route: StoreRoute.verifyReceipt.template, status: 200, receiptStatus: response.status.rawValue))
     }
 

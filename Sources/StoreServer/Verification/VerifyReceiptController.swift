@@ -19,7 +19,7 @@ struct VerifyReceiptController: Sendable {
         let path = RouterPath(StoreRoute.verifyReceipt.template)
         router.on(path, method: .post, use: verify)
         for method in [HTTPRequest.Method.get, .put, .delete, .patch, .head, .options, .trace] {
-            router.on(path, method: method) { _, _ in response(store.answerToOtherMethods) }
+            router.on(path, method: method) { _, _ in response(store.answerToOtherMethods, to: method) }
         }
     }
 
@@ -43,8 +43,8 @@ struct VerifyReceiptController: Sendable {
         }
     }
 
-    private func response(_ answer: VerifyReceiptResponse) -> Response {
-        requests?.verified(answer, store.environment)
+    private func response(_ answer: VerifyReceiptResponse, to method: HTTPRequest.Method = .post) -> Response {
+        requests?.verified(answer, method: method, store.environment)
         return Response(
             status: .ok, headers: [.contentType: Self.contentType],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.json)))
