@@ -55,11 +55,22 @@ public struct NetworkAddress: Hashable, Sendable {
     ///   - isBehindProxy: whether to trust `forwardedFor`.
     public init(of connection: SocketAddress?, forwardedFor: String?, isBehindProxy: Bool) {
         if isBehindProxy, let last = forwardedFor?.split(separator: ",").last,
-            let address = NetworkAddress(last.drop { $0 == " " }.prefix { $0 != " " })
+            let address = NetworkAddress(forwarded: last.drop { $0 == " " }.prefix { $0 != " " })
         {
             self = address
         } else {
             self.init(connection)
+        }
+    }
+
+    /// Reads an address of `X-Forwarded-For`. Some proxies add the client's port: `192.0.2.1:80`, `[2001:db8::1]:80`.
+    private init?(forwarded text: Substring) {
+        if text.first == "[" {
+            self.init(text.dropFirst().prefix { $0 != "]" })
+        } else if text.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
+            self.init(text.prefix { $0 != ":" })
+        } else {
+            self.init(text)
         }
     }
 

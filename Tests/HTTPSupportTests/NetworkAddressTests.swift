@@ -17,4 +17,16 @@ struct NetworkAddressTests {
         }
         #expect(NetworkAddress(nil as SocketAddress?) == NetworkAddress(nil as SocketAddress?))
     }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1"), ("192.0.2.9, 192.0.2.1:5678", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"),
+        ("[2001:db8::1]:443", "2001:db8::1"), ("[2001:db8::1]", "2001:db8::1"), ("unknown", "192.0.2.7"),
+        ("a:80", "192.0.2.7"), ("[", "192.0.2.7"), (":", "192.0.2.7"),
+    ])
+    func `a proxy may add the client's port`(_ forwarded: String, _ client: String) throws {
+        let proxy = try SocketAddress(ipAddress: "192.0.2.7", port: 80)
+        let address = NetworkAddress(of: proxy, forwardedFor: forwarded, isBehindProxy: true)
+        #expect(address == NetworkAddress(client))
+        #expect(NetworkAddress(of: proxy, forwardedFor: forwarded, isBehindProxy: false) == NetworkAddress(proxy))
+    }
 }
