@@ -95,6 +95,10 @@ struct FolderCheckTests {
                 try ContentFolder.write(["Contents/1/2/3/4/5/6": [1]], to: $0)
             }
             #expect(deep == ["entries"])
+            let deepest = try rules(directory, limits: limits) {
+                try ContentFolder.write(["Contents/1/2/3/4": [1]], to: $0)
+            }
+            #expect(deepest == [])
         }
     }
 

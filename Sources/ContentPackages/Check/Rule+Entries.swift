@@ -4,7 +4,7 @@ extension ContentRule {
         let limits = inspection.limits
         if inspection.entries.count > limits.entries { return [.tooMany(limits)] }
         let isDeep = inspection.entries.contains { entry in
-            entry.path.utf8.count { $0 == UInt8(ascii: "/") } >= limits.depth
+            entry.path.utf8.count { $0 == UInt8(ascii: "/") } + (entry.kind == .directory ? 1 : 0) > limits.depth
         }
         return isDeep ? [.tooDeep(limits)] : []
     }

@@ -113,7 +113,8 @@ struct PackageContents: Sendable {
             case Int(S_IFCHR), Int(S_IFBLK): entry.kind = .special("device")
             default: entry.kind = .special("file of an unknown kind")
             }
-            guard entry.path.split(separator: "/").count <= limits.depth else {
+            let names = entry.path.split(separator: "/").count
+            guard names <= limits.depth + (entry.kind == .directory ? 0 : 1) else {
                 throw ContentPackageError(refused: [.tooDeep(limits)])
             }
             entries.append(entry)

@@ -118,7 +118,7 @@ struct XarTableReader {
     private mutating func startFile(_ attributes: [String: String], parent: Int?) throws {
         guard table.files.count < limits.entries else { throw ContentPackageError(refused: [.tooMany(limits)]) }
         let depth = parent.map { table.files[$0].depth + 1 } ?? 0
-        guard depth < limits.depth else { throw ContentPackageError(refused: [.tooDeep(limits)]) }
+        guard depth <= limits.depth else { throw ContentPackageError(refused: [.tooDeep(limits)]) }
         var file = XarFile()
         file.id = attributes["id"] ?? ""
         file.parent = parent
