@@ -22,14 +22,20 @@ extension ContentLibrary {
     /// it yet, or when its path, length or modification time has changed.
     ///
     /// A file that is gone or cannot be read is served from the storage when it was imported before.
+    /// - Parameter collection: the album or season of the item.
     /// - Throws: ``ItemFileProblem``, ``DatabaseError``. The storage and the tables are then as before.
-    func blob(of item: Int64, from file: ItemFile) async throws -> ItemBlob {
+    func blob(of item: Int64, from file: ItemFile, in collection: Int64?) async throws -> ItemBlob {
         let source = URL(fileURLWithPath: file.path)
-        if let current = try await currentBlob(of: item, from: source) { return current }
+        if let current = try await currentBlob(of: item, from: source) {
+            if current.collection != collection {
+                try await database.write { try ItemBlob.place(item, in: collection, $0) }
+            }
+            return current
+        }
         return try await itemImports.run(item) { [self] in
             // An import may have ended since.
             if let current = try await currentBlob(of: item, from: source) { return current }
-            return try await importFile(source, of: item)
+            return try await importFile(source, of: item, in: collection)
         }
     }
 
@@ -60,7 +66,7 @@ extension ContentLibrary {
 
     /// Copies the file aside, stores it under its digest, then records it. Whenever the process stops, the row belongs
     /// to a whole file.
-    private func importFile(_ source: URL, of item: Int64) async throws -> ItemBlob {
+    private func importFile(_ source: URL, of item: Int64, in collection: Int64?) async throws -> ItemBlob {
         func problem(_ reason: String) -> ItemFileProblem {
             ItemFileProblem(item: item, path: source.path, reason: reason)
         }
@@ -71,7 +77,8 @@ extension ContentLibrary {
             }
             defer { unlink(copy.url.path) }
             let new = ItemBlob(
-                item: item, path: source.path, modified: copy.modified, length: copy.length, digest: copy.digest)
+                item: item, path: source.path, modified: copy.modified, length: copy.length, digest: copy.digest,
+                collection: collection)
             // In turn with the deletion of unused bytes, which looks at the rows first.
             let old = try await blobChanges.run { [self] in
                 try await hold(copy.digest)

@@ -4,7 +4,7 @@ import StoreWire
 
 extension Store {
     /// The files that the owner of an item gets: the item's own, or those of an album's songs or a season's episodes,
-    /// in their order.
+    /// in their order. Files that were delivered before their items left the catalog come last.
     /// - Parameters:
     ///   - items: the items' numbers.
     ///   - storefront: names the files' items in its language.
@@ -19,7 +19,11 @@ extension Store {
         let pieces = Dictionary(
             items.map { ($0, catalog.pieces(of: $0)) }, uniquingKeysWith: { first, _ in first })
         let numbers = Set(pieces.values.joined().map(\.number)).union(items)
-        let blobs = try await content.database.read { try ItemBlob.find(numbers.sorted(), $0) }
+        let collections = items.filter { catalog.storeItem($0)?.kind.isCollection ?? true }
+        let (blobs, parts) = try await content.database.read {
+            (try ItemBlob.find(numbers.sorted(), $0), try ItemBlob.find(inCollections: collections, $0))
+        }
+        let former = Dictionary(grouping: parts) { $0.collection ?? 0 }
         var files: [Int64: [ItemFileDescription]] = [:]
         for (item, pieces) in pieces {
             files[item] = pieces.compactMap { piece in
@@ -30,12 +34,13 @@ extension Store {
                         length: blob?.length ?? file.length, sha256: blob?.digest.hexadecimal)
                 }
             }
-            if pieces.isEmpty, let blob = blobs[item] {
-                files[item] = [
+            // The files of what has left the catalog.
+            for blob in (blobs[item].map { [$0] } ?? []) + (former[item] ?? [])
+            where catalog.storeItem(blob.item) == nil {
+                files[item, default: []].append(
                     ItemFileDescription(
-                        item: item, title: blob.name, name: blob.name, length: blob.length,
-                        sha256: blob.digest.hexadecimal)
-                ]
+                        item: blob.item, title: blob.name, name: blob.name, length: blob.length,
+                        sha256: blob.digest.hexadecimal))
             }
         }
         return files.filter { !$0.value.isEmpty }
@@ -56,7 +61,7 @@ extension Store {
         let blob: ItemBlob
         if let item = catalog.value.storeItem(number) {
             guard let file = item.file else { throw missing }
-            blob = try await content.blob(of: number, from: file)
+            blob = try await content.blob(of: number, from: file, in: item.place?.collection)
         } else {
             guard let former = try await content.formerBlob(of: number) else { throw missing }
             blob = former

@@ -99,8 +99,15 @@ extension Store {
     /// and an episode to the owner of its season.
     /// - Throws: ``DatabaseError``.
     public func ownedItem(_ item: Int64, by account: Account) async throws -> ItemPurchase? {
-        let collection = catalog.value.storeItem(item)?.place?.collection
+        let collection = try await collection(of: item)
         return try await database.read { try Self.owned(item, collection, by: account, $0) }
+    }
+
+    /// The album or season that an item belongs to. One that has left the catalog belongs to that of its last delivery.
+    private func collection(of number: Int64) async throws -> Int64? {
+        if let item = catalog.value.storeItem(number) { return item.place?.collection }
+        guard let content else { return nil }
+        return try await content.database.read { try ItemBlob.find(number, $0) }?.collection
     }
 
     static func owned(
@@ -168,7 +175,7 @@ extension Store {
     }
 
     private func knownPurchase(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase? {
-        let collection = catalog.value.storeItem(request.item)?.place?.collection
+        let collection = try await collection(of: request.item)
         return try await database.read { try Self.knownPurchase(request, account, collection, $0) }
     }
 

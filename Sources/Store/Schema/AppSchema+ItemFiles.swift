@@ -16,4 +16,12 @@ extension AppSchema {
             """,
             "CREATE INDEX item_files_by_digest ON item_files (sha256)",
         ])
+
+    /// The album or season of an item, so that its owner keeps the files after they have left the catalog.
+    static let itemCollections = Migration(
+        16, "collections of items' files",
+        [
+            "ALTER TABLE item_files ADD COLUMN collection BIGINT",
+            "CREATE INDEX item_files_by_collection ON item_files (collection) WHERE collection IS NOT NULL",
+        ])
 }

@@ -180,5 +180,6 @@ public enum AppSchema {
         notificationVersions,
         secrets,
         claims,
+        itemCollections,
     ]
 }
