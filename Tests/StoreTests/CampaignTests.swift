@@ -26,6 +26,10 @@ import Testing
                     CampaignViews(day: 0, campaign: autumn, views: 1),
                 ])
             #expect(try await campaigns.views(of: 3).isEmpty)
+            // Day 400 ends day 0 of this item alone.
+            try await campaigns.count(spring, of: 1, at: Campaigns.days * Self.day)
+            #expect(try await campaigns.views(of: 1).map(\.day) == [Campaigns.days, 1])
+            #expect(try await campaigns.views(of: 2).map(\.day) == [0])
         }
     }
 

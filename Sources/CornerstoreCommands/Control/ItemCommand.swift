@@ -78,6 +78,7 @@ extension ItemCommand {
             abstract: "List how often campaigns led to an item's page.",
             discussion: """
                 A link's parameters at (affiliate), ct (campaign) and pt (provider) are counted by day.
+                The list has at most 1,000 rows, the newest days first.
 
                   cornerstore item campaigns 1400000001
                   cornerstore item campaigns 1400000001 --json

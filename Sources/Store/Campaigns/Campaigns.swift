@@ -54,6 +54,8 @@ public struct Campaigns: Sendable {
     /// The most campaigns of an item that are counted apart on one day. Links are free to make, so they must not fill
     /// the database.
     public static let mostOfDay = 200
+    /// The number of days whose views an item keeps. The first view of a day removes those of earlier days.
+    public static let days: Int64 = 400
     /// The most rows of a list.
     public static let most = 1_000
 
@@ -70,13 +72,19 @@ public struct Campaigns: Sendable {
             if try Self.add(key, connection) { return }
             let known = try connection.queryOne(
                 "SELECT COUNT(*) FROM campaign_views WHERE item = $1 AND day = $2", [item, day])
-            if try known?.int64(0) ?? 0 < Self.mostOfDay { return try Self.insert(key, connection) }
+            let count = try known?.int64(0) ?? 0
+            if count == 0 {
+                try connection.execute(
+                    "DELETE FROM campaign_views WHERE item = $1 AND day <= $2", [item, day - Self.days])
+            }
+            if count < Self.mostOfDay { return try Self.insert(key, connection) }
             let others: [any SQLConvertible] = [item, day, "", "", ""]
             if try !Self.add(others, connection) { try Self.insert(others, connection) }
         }
     }
 
-    /// The views of an item's page, the newest day first, and on a day the campaign with most views first.
+    /// The views of an item's page, the newest day first, and on a day the campaign with most views first. At most
+    /// ``most`` rows.
     /// - Throws: ``DatabaseError``.
     public func views(of item: Int64) async throws -> [CampaignViews] {
         try await database.read { connection in
