@@ -30,6 +30,14 @@ import Testing
         #expect(meter.rate == nil && meter.percent == 10)
     }
 
+    @Test func `A file that is longer than announced fills the bar`() {
+        var meter = TransferMeter(total: 100, done: 0)
+        meter.note(250, at: .zero)
+        #expect(meter.percent == 100 && meter.bar == "[\(String(repeating: "#", count: 24))]")
+        meter.note(250, of: 500, at: .seconds(1))
+        #expect(meter.percent == 50 && meter.text.contains("250 bytes of 500 bytes"))
+    }
+
     @Test func sizesAndTimesAreFormatted() {
         #expect(TransferMeter.size(999) == "999 bytes" && TransferMeter.size(1000) == "1.0 kB")
         #expect(TransferMeter.size(999_949) == "999.9 kB" && TransferMeter.size(999_950) == "1.0 MB")

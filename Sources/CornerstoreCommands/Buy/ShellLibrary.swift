@@ -89,8 +89,8 @@ struct ShellLibrary {
         do {
             _ = try await device.download(file, at: store) {
                 try await session.send(.itemFile(file.item))
-            } progress: { received, _ in
-                display.note(received)
+            } progress: { received, length in
+                display.note(received, of: length)
             }
         } catch let error as ContentDownloadError {
             throw CommandError(

@@ -26,10 +26,11 @@ final class TransferDisplay: Sendable {
     }
 
     /// Updates the number of transferred bytes.
-    func note(_ bytes: Int64) {
+    /// - Parameter total: the size of the file in bytes, if it is known better now.
+    func note(_ bytes: Int64, of total: Int64? = nil) {
         let time = start.duration(to: .now)
         let text: String? = state.withLock { state in
-            state.meter.note(bytes, at: time)
+            state.meter.note(bytes, of: total, at: time)
             let isDone = bytes >= state.meter.total
             if console.showsProgress {
                 if !isDone, let shownAt = state.shownAt, time - shownAt < Self.interval { return nil }

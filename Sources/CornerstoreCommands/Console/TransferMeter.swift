@@ -4,7 +4,7 @@ struct TransferMeter: Sendable {
     private static let window = Duration.seconds(5)
 
     /// The size of the transfer in bytes.
-    let total: Int64
+    private(set) var total: Int64
     private(set) var done: Int64
     private var samples: [(at: Duration, bytes: Int64)] = []
 
@@ -15,8 +15,11 @@ struct TransferMeter: Sendable {
     }
 
     /// Records the number of transferred bytes.
-    /// - Parameter time: the time since a fixed moment.
-    mutating func note(_ bytes: Int64, at time: Duration) {
+    /// - Parameters:
+    ///   - total: the size of the transfer, if it is known better now.
+    ///   - time: the time since a fixed moment.
+    mutating func note(_ bytes: Int64, of total: Int64? = nil, at time: Duration) {
+        if let total { self.total = total }
         // A lower number means that the other side lost bytes, so the rate is measured anew.
         if bytes < done { samples = [] }
         done = bytes
@@ -39,7 +42,10 @@ struct TransferMeter: Sendable {
         return seconds < 1_000_000 ? Int(seconds.rounded(.up)) : nil
     }
 
-    var percent: Int { total > 0 ? Int(Double(done) / Double(total) * 100) : 100 }
+    var percent: Int { Int(fraction * 100) }
+
+    /// The transferred part, from 0 to 1. A file can grow while it is transferred.
+    private var fraction: Double { total > 0 ? min(Double(done) / Double(total), 1) : 1 }
 
     /// The progress as text, such as `45 %  123.4 MB of 273.0 MB  98.1 MB/s  2 s left`.
     var text: String {
@@ -52,7 +58,7 @@ struct TransferMeter: Sendable {
     /// The progress bar, such as `[#########           ]`.
     var bar: String {
         let width = 24
-        let filled = total > 0 ? Int(Double(done) / Double(total) * Double(width)) : width
+        let filled = Int(fraction * Double(width))
         return "[" + String(repeating: "#", count: filled) + String(repeating: " ", count: width - filled) + "]"
     }
 
