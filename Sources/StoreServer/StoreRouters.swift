@@ -121,6 +121,7 @@ public enum StoreRouters {
             router.add(middleware: ConsoleRedirectMiddleware(console: console))
             router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
         }
+        router.add(middleware: EmptyNameMiddleware())
         MetricsController(metrics: operation.metrics).addRoutes(to: router)
         operation.addGuard(to: router)
         router.add(

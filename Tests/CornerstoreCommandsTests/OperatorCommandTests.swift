@@ -42,6 +42,10 @@ import Testing
         try await RunningStore.with { store async throws in
             #expect(await store.run("payment-rule add once --count 1").status == 0)
             #expect(await store.run("payment-rule add other --minimum 1000").status == 0)
+            // An empty name does not stand for all rules.
+            let empty = await Capture.run(
+                ["payment-rule", "remove", ""], environment: ["CORNERSTORE_DATA": store.data])
+            #expect(empty.status == 2 && empty.errors.contains("empty"))
             #expect(try await Self.buy("com.example.app.coins", at: store).status == 1)
             let attempts = try await store.run("attempt list --account \(Self.tester) --json").output.objects()
             #expect(attempts.map { $0["state"] as? String } == ["declined"])

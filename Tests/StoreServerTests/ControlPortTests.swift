@@ -360,6 +360,8 @@ import Testing
             #expect(try await server.control("POST", rules, #"{"name":"a\u0000"}"#).status == 400)
             #expect(try await server.control("POST", rules, #"{"name":"r","account":"no@example.com"}"#).status == 404)
             _ = try await server.control("POST", rules, "{\"name\":\"shown\",\"account\":\"\(email)\"}")
+            // An empty name does not stand for all rules.
+            #expect(try await server.control("DELETE", rules + "/").status == 400)
             // What the port shows can be given back to it.
             let shown = try await server.control("GET", rules).decoded([ControlAPI.PaymentRule].self)
             #expect(shown == [ControlAPI.PaymentRule(name: "shown", account: email)])

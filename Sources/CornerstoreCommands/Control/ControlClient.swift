@@ -26,7 +26,7 @@ struct ControlClient: Sendable {
     /// - Throws: ``CommandError`` when no store answers in time, or when it refuses the request.
     func send<Answer: Decodable>(_ route: ControlRoute, timeout: TimeAmount) async throws -> Answer {
         let answer = try await PlainHTTP.send(
-            route.method.rawValue, base + route.path, body: nil, headers: headers, limit: Self.answerLimit,
+            route.method.rawValue, url(route), body: nil, headers: headers, limit: Self.answerLimit,
             timeout: timeout)
         return try decoded(answer, as: Answer.self)
     }
@@ -49,7 +49,7 @@ struct ControlClient: Sendable {
 
     private func answer(_ route: ControlRoute, _ body: Data?) async throws -> Data {
         let answer = try await PlainHTTP.send(
-            route.method.rawValue, base + route.path, body: body, headers: headers, limit: Self.answerLimit)
+            route.method.rawValue, url(route), body: body, headers: headers, limit: Self.answerLimit)
         guard (200..<300).contains(answer.status) else { throw refusal(answer) }
         return answer.body
     }
@@ -61,9 +61,19 @@ struct ControlClient: Sendable {
         _ route: ControlRoute, _ body: HTTPClientRequest.Body, type: String, timeout: TimeAmount
     ) async throws -> PlainHTTP.Answer {
         try await PlainHTTP.send(
-            route.method.rawValue, base + route.path, body: body,
+            route.method.rawValue, url(route), body: body,
             headers: [("Content-Type", type)] + headers,
             limit: Self.answerLimit, timeout: timeout)
+    }
+
+    /// The server's router skips empty parts of a path, so a request that removes one rule would remove all.
+    private func url(_ route: ControlRoute) throws -> String {
+        let path = route.path
+        let parts = path.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
+        guard !parts.dropFirst().contains("") else {
+            throw CommandError(.usage, "A name or identifier is empty. Check the command's arguments.")
+        }
+        return base + path
     }
 
     private var headers: [(String, String)] {
@@ -74,7 +84,7 @@ struct ControlClient: Sendable {
     /// - Parameter handle: takes a line; false ends the command's interest.
     /// - Throws: ``CommandError`` when no store answers, or when it refuses the request.
     func follow(_ route: ControlRoute, _ handle: (Substring) -> Bool) async throws {
-        if let refused = try await PlainHTTP.follow(base + route.path, headers: headers, handle) {
+        if let refused = try await PlainHTTP.follow(url(route), headers: headers, handle) {
             throw refusal(refused)
         }
     }
