@@ -390,7 +390,7 @@ let package = Package(
             dependencies: [
                 "BlobStorage", "ContentPackages", "CornerstoreCommands", "Merchant", "MerchantServer", "MerchantWire",
                 "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "ArgumentParser",
-                "Crypto", "Logging", "ServiceLifecycle",
+                "Crypto", "Logging", "NIOCore", "ServiceLifecycle",
             ]
         ),
         .testTarget(

@@ -1,4 +1,6 @@
 import Foundation
+import NIOCore
+import TestSupport
 import Testing
 
 @testable import CornerstoreCommands
@@ -102,6 +104,28 @@ import Testing
             #expect(await store.run("purchase").output == "No pending purchases.\n")
             #expect(await store.run("purchase approve 8C5B3A5E-0000-0000-0000-000000000000").status == 1)
         }
+    }
+
+    @Test func `A slow or long response is not reported as a store that does not run`() async throws {
+        let server = try RawServer { connection, number in
+            guard number > 0 else {
+                _ = connection.readToEnd()
+                return
+            }
+            _ = connection.read()
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nlong.")
+        }
+        defer { server.close() }
+        let slow = await #expect(throws: CommandError.self) {
+            _ = try await PlainHTTP.send(
+                "PUT", server.url, body: Data?.none, limit: 4, timeout: TimeAmount.milliseconds(200))
+        }
+        let text = slow?.detail ?? ""
+        #expect(text.contains("has not answered within") && text.contains("may have been made"))
+        let long = await #expect(throws: CommandError.self) {
+            _ = try await PlainHTTP.send("GET", server.url, body: nil, limit: 4)
+        }
+        #expect(long?.detail.contains("longer than 4 bytes") == true)
     }
 
     @Test func otherPortsAreNotTheControlPort() async throws {

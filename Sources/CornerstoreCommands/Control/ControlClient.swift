@@ -25,10 +25,7 @@ struct ControlClient: Sendable {
     /// - Parameter timeout: the time limit until the response begins.
     /// - Throws: ``CommandError`` when no store answers in time, or when it refuses the request.
     func send<Answer: Decodable>(_ route: ControlRoute, timeout: TimeAmount) async throws -> Answer {
-        let answer = try await PlainHTTP.send(
-            route.method.rawValue, url(route), body: nil, headers: headers, limit: Self.answerLimit,
-            timeout: timeout)
-        return try decoded(answer, as: Answer.self)
+        try Self.decode(await answer(route, nil, timeout: timeout))
     }
 
     /// Sends a request with a JSON body.
@@ -47,11 +44,21 @@ struct ControlClient: Sendable {
         _ = try await answer(route, try JSONEncoder().encode(body))
     }
 
-    private func answer(_ route: ControlRoute, _ body: Data?) async throws -> Data {
+    private func answer(_ route: ControlRoute, _ body: Data?, timeout: TimeAmount? = nil) async throws -> Data {
         let answer = try await PlainHTTP.send(
-            route.method.rawValue, url(route), body: body, headers: headers, limit: Self.answerLimit)
+            route.method.rawValue, url(route), body: body, headers: headers, limit: Self.answerLimit,
+            timeout: timeout ?? Self.timeout(of: route))
         guard (200..<300).contains(answer.status) else { throw refusal(answer) }
         return answer.body
+    }
+
+    /// The time limit until the response begins. The store answers some requests once all of their work is done, such
+    /// as the renewals of all subscriptions until the clock's new time.
+    private static func timeout(of route: ControlRoute) -> TimeAmount {
+        switch route {
+        case .changeClock, .extendSubscriptions, .managed(.importCatalog): .hours(24)
+        default: .seconds(60)
+        }
     }
 
     /// Sends a body of any type.
@@ -132,16 +139,19 @@ enum PlainHTTP {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// Sends a request with a JSON body and waits up to 60 seconds for the response.
-    /// - Parameter limit: the maximum size of the response's body in bytes.
+    /// Sends a request with a JSON body.
+    /// - Parameters:
+    ///   - limit: the maximum size of the response's body in bytes.
+    ///   - timeout: the time limit until the response begins.
     /// - Throws: ``CommandError`` when no server answers.
     static func send(
-        _ method: String, _ url: String, body: Data?, headers: [(String, String)] = [], limit: Int
+        _ method: String, _ url: String, body: Data?, headers: [(String, String)] = [], limit: Int,
+        timeout: TimeAmount = .seconds(60)
     ) async throws -> Answer {
         try await send(
-            method, url, body: body.map { .bytes(ByteBuffer(bytes: $0)) },
+            method, url, body: body.map { HTTPClientRequest.Body.bytes(ByteBuffer(bytes: $0)) },
             headers: headers + (body == nil ? [] : [("Content-Type", "application/json")]), limit: limit,
-            timeout: .seconds(60))
+            timeout: timeout)
     }
 
     /// Gets a response that goes on, and hands its lines on until `handle` returns false or the server ends it.
@@ -180,11 +190,13 @@ enum PlainHTTP {
         return nil
     }
 
+    /// The address of the server, such as `http://127.0.0.1:8400`.
+    private static func place(_ url: String) -> String { url.split(separator: "/").prefix(2).joined(separator: "//") }
+
     private static func unreachable(_ url: String) -> CommandError {
-        let place = url.split(separator: "/").prefix(2).joined(separator: "//")
-        return CommandError(
+        CommandError(
             .failed,
-            "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or give its data directory with --data."
+            "No store answers at \(place(url)). Start one with “cornerstore serve FILE.storekit”, or give its data directory with --data."
         )
     }
 
@@ -201,14 +213,25 @@ enum PlainHTTP {
         request.method = .init(rawValue: method)
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         request.body = body
+        let response: HTTPClientResponse
+        do { response = try await client.execute(request, timeout: timeout) } catch is CancellationError {
+            throw CancellationError()
+        } catch let error as HTTPClientError where error == .deadlineExceeded {
+            let effect = method == "GET" ? "" : " The change may have been made."
+            let seconds = timeout.nanoseconds / 1_000_000_000
+            throw CommandError(.failed, "\(place(url)) has not answered within \(seconds) seconds.\(effect)")
+        } catch {
+            throw unreachable(url)
+        }
         do {
-            let response = try await client.execute(request, timeout: timeout)
             let bytes = try await response.body.collect(upTo: limit)
             return Answer(status: Int(response.status.code), body: Data(bytes.readableBytesView))
         } catch is CancellationError {
             throw CancellationError()
+        } catch is NIOTooManyBytesError {
+            throw CommandError(.failed, "The response of \(place(url)) is longer than \(limit) bytes.")
         } catch {
-            throw unreachable(url)
+            throw CommandError(.failed, "\(place(url)) ended the connection before its response was complete.")
         }
     }
 }
