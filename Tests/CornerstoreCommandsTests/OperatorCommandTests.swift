@@ -205,6 +205,14 @@ import Testing
             let result = await followed
             #expect(result.status == 0 && result.output.contains("sandbox.clock"), "\(result)")
             #expect(await store.run("events --count 0").status == 2)
+            let stopping = try RawServer { connection, _ in
+                _ = connection.read()
+                connection.write(
+                    "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nevent: changed\ndata: {\"topics\":[\"catalog\"]}\n\n")
+            }
+            defer { stopping.close() }
+            let ended = await store.run("events --count 2 --control \(stopping.url)")
+            #expect(ended.status == 1 && ended.output == "catalog\n" && ended.errors.contains("ended the connection"))
         }
     }
 

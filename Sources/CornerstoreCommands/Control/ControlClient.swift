@@ -180,10 +180,12 @@ enum PlainHTTP {
                     guard handle(Substring(decoding: rest[..<end], as: UTF8.self)) else { return nil }
                     rest.removeSubrange(...end)
                 }
-                guard rest.count < 1 << 20 else { return nil }
+                guard rest.count < 1 << 20 else {
+                    throw CommandError(.failed, "The store sent a line of more than 1 MiB.")
+                }
             }
-        } catch is CancellationError {
-            throw CancellationError()
+        } catch let error where error is CancellationError || error is CommandError {
+            throw error
         } catch {
             throw CommandError(.failed, "The store ended the connection.")
         }

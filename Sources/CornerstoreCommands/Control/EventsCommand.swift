@@ -39,5 +39,8 @@ struct EventsCommand: AsyncParsableCommand {
             left -= 1
             return left > 0
         }
+        if let count, left > 0 {
+            throw CommandError(.failed, "The store ended the connection after \(count - left) of \(count) events.")
+        }
     }
 }
