@@ -349,7 +349,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "sandbox-prot: 1", "- a", "sandbox-port: [1]", "files: {a: b}", "a: b: c", "\"", "host: *nobody", "x",
+        "sandbox-prot: 1", "- a", "sandbox-port: [1]", "files: {a: b}", "files: [a, b: c]", "a: b: c", "\"",
+        "host: *nobody", "x",
     ])
     func badFilesAreRefusedWithTheirName(_ text: String) {
         let error = #expect(throws: CommandError.self) {

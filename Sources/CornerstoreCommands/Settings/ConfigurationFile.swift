@@ -48,10 +48,10 @@ struct ConfigurationFile<Name: SettingName> {
 
     /// Returns the values of a scalar or a list.
     private static func list(_ value: Node, _ problem: String) throws -> [String] {
-        guard let files = value.sequence?.compactMap(\.string) ?? value.string.map({ [$0] }) else {
-            throw CommandError(.usage, problem)
-        }
-        return files
+        let nodes = value.sequence.map { Array($0) } ?? [value]
+        let texts = nodes.compactMap(\.string)
+        guard texts.count == nodes.count else { throw CommandError(.usage, problem) }
+        return texts
     }
 
     private static func firstLine(_ text: String) -> String { text.split(separator: "\n").first.map(String.init) ?? "" }
