@@ -17,7 +17,7 @@ import Testing
             genres: [{number: 14, name: Pop}]
             texts: [{locale: en_US, name: Canopy}]
             releaseDate: "2020-01-01"
-            displayPrice: 9.99
+            displayPrice: 9.50
           - number: 1002
             kind: song
             creator: {number: 901, name: The Gibbons}
@@ -61,6 +61,14 @@ import Testing
             #expect(table.contains("first.wav") && table.contains("6 bytes") && table.contains("yes"))
             let again = await store.run("buy --item 1002").output
             #expect(again.contains("Bought First Branch") && again.contains(path))
+        }
+    }
+
+    @Test func `Found albums and songs have their prices`() async throws {
+        try await with { store in
+            let found = try await store.run("item find 1001 --json").output.objects()
+            #expect(found.map { $0["number"] as? Int } == [1001, 1002, 1003])
+            #expect(found.map { $0["price"] as? String } == ["$9.50", "$0.69", nil])
         }
     }
 

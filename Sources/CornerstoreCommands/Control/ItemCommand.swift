@@ -3,6 +3,7 @@ import ControlWire
 import CornerstoreEncoding
 import Foundation
 import Store
+import StoreWire
 
 /// `cornerstore item`: finds the storefront's items.
 struct ItemCommand: AsyncParsableCommand {
@@ -56,7 +57,8 @@ struct ItemCommand: AsyncParsableCommand {
             guard answer.status == 200, let found = try? JSONDecoder().decode(FoundItems.self, from: answer.body) else {
                 throw CommandError(.failed, "\(base) answered HTTP \(answer.status). Check that it is a storefront.")
             }
-            let rows = found.results.map { FoundItem($0) }
+            let prices = ItemPriceText()
+            let rows = found.results.map { FoundItem($0, prices, storefront) }
             try Console.current.report(rows, json: output.json) { style in
                 guard !rows.isEmpty else { return "Nothing found in the storefront of \(storefront.countryCode)." }
                 return Table(
@@ -120,10 +122,12 @@ private struct FoundItems: Decodable {
         var trackName: String?
         var collectionName: String?
         var artistName: String
-        var price: Decimal?
+        /// The price of a song, film or episode; nil when it is not sold alone.
         var trackPrice: Decimal?
+        /// The price of an album or season; negative when it is not sold as a whole.
+        var collectionPrice: Decimal?
+        /// The price of an app or book.
         var formattedPrice: String?
-        var currency: String?
         var artistLinkUrl: String?
         var trackViewUrl: String?
         var collectionViewUrl: String?
@@ -141,27 +145,30 @@ private struct FoundItem: Encodable {
     var price: String?
     var link: String?
 
-    init(_ result: FoundItems.Result) {
+    init(_ result: FoundItems.Result, _ prices: ItemPriceText, _ storefront: Storefront) {
+        let amount: Decimal?
         switch result.wrapperType {
         case "artist":
             (number, name) = (result.artistId ?? 0, result.artistName)
             kind = (result.artistType ?? "creator").lowercased()
             by = ""
+            amount = nil
         case "collection":
             (number, name) = (result.collectionId ?? 0, result.collectionName ?? "")
             kind = result.collectionType == "Album" ? "album" : "season"
             by = result.artistName
+            amount = result.collectionPrice
         default:
             (number, name) = (result.trackId ?? 0, result.trackName ?? "")
             kind = Self.kinds[result.kind ?? ""] ?? "item"
             by = result.artistName
+            amount = result.trackPrice
         }
         link = result.artistLinkUrl ?? result.trackViewUrl ?? result.collectionViewUrl
         price =
             result.formattedPrice
-            ?? result.trackPrice.flatMap { amount in
-                amount < 0 ? nil : "\(amount) \(result.currency ?? "")"
-            }
+            ?? amount.flatMap { Money(decimal: "\($0)", currency: storefront.currency) }
+            .map { prices.text($0, in: storefront) }
     }
 
     private static let kinds = [
