@@ -50,8 +50,17 @@ import Testing
         }
     }
 
-    @Test func appsShowTheirSecrets() async throws {
+    @Test func `Apps show their secrets, and the commands that a start suggests can be copied`() async throws {
         try await RunningStore.with { store in
+            var report = ServeReport(store.application, store.addresses)
+            (report.dataDirectory, report.merchantProducts) = ("/srv/my store", 0)
+            var configuration = store.application.store.configuration
+            (configuration.databaseURL, configuration.schemaPrefix) = ("postgres://store:hush@localhost/x", "shop")
+            let text = report.text(Style(isColored: false), configuration)
+            #expect(text.contains("cornerstore buy com.example.app.coins --data '/srv/my store'\n"))
+            let load = "CORNERSTORE_DATA='/srv/my store' cornerstore merchant products load FILE"
+            #expect(text.contains("\(load) --database URL --schema shop_merchant\n") && !text.contains("hush"))
+
             let apps = try await store.run("app list --json").output.objects()
             #expect(apps.count == 1)
             #expect(apps[0]["bundleId"] as? String == "com.example.app")

@@ -101,7 +101,7 @@ extension StringProtocol {
 
 extension String {
     /// The text as one word of a shell.
-    var shellWord: String {
+    package var shellWord: String {
         utf8.allSatisfy { ASCIICharacters.alphanumeric.adding("-_.@:/+=,").contains($0) } && !isEmpty
             ? self : "'" + replacing("'", with: "'\\''") + "'"
     }

@@ -21,7 +21,8 @@ struct ServeAction {
         for note in both.store.catalogNotes { console.remark(console.style.dim("note: \(Style.printable(note))")) }
         try await both.run(gracefulShutdownSignals: [.sigterm, .sigint], console: self.console) { addresses in
             let report = ServeReport(both, addresses)
-            try? console.report(report, json: json) { report.text($0) }
+            let configuration = both.store.configuration
+            try? console.report(report, json: json) { report.text($0, configuration) }
         }
         if !json { console.print("Stopped.") }
     }

@@ -1,4 +1,6 @@
+import Console
 import Foundation
+import Store
 import StoreServer
 
 /// The addresses and files of a running store and its merchant.
@@ -54,7 +56,10 @@ struct ServeReport: Encodable {
         testerAccount = SandboxTester.read(from: data)?.email
     }
 
-    func text(_ style: Style) -> String {
+    /// The addresses, the files, and commands to try.
+    /// - Parameter configuration: the store's configuration. The text has no part of the database's URL, which may
+    ///   contain a password.
+    func text(_ style: Style, _ configuration: StoreServerConfiguration) -> String {
         let apps = apps.map { app in
             let count = app.productIds.count
             let products = "\(count) product\(count == 1 ? "" : "s")"
@@ -75,12 +80,14 @@ struct ServeReport: Encodable {
             ], style)
         let product = self.apps.lazy.flatMap(\.productIds).first
         let isDefault = dataDirectory == DataOptions.directory(nil).path
-        let place = isDefault ? "" : " --data " + dataDirectory
-        let hint = product.map { "Try: cornerstore buy \($0)\(place)\n" } ?? ""
-        let variable = isDefault ? "" : "CORNERSTORE_DATA=\(dataDirectory) "
-        let shelf =
-            merchantProducts == 0
-            ? "The merchant has no products. Add them: \(variable)cornerstore merchant products load FILE\n" : ""
+        let place = isDefault ? "" : " --data " + dataDirectory.shellWord
+        let hint = product.map { "Try: cornerstore buy \($0.shellWord)\(place)\n" } ?? ""
+        let variable = isDefault ? "" : "CORNERSTORE_DATA=\(dataDirectory.shellWord) "
+        let prefix = configuration.schemaPrefix
+        let schema = prefix == StoreDatabases.Location.schemaPrefix ? "" : " --schema \(prefix)_merchant"
+        let database = configuration.databaseURL == nil ? "" : " --database URL" + schema
+        let load = "\(variable)cornerstore merchant products load FILE\(database)"
+        let shelf = merchantProducts == 0 ? "The merchant has no products. Add them: \(load)\n" : ""
         let count =
             switch self.apps.count {
             case 0: "It has no app yet. Register one: \(variable)cornerstore app register BUNDLE"
