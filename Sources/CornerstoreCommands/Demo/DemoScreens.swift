@@ -17,7 +17,7 @@ struct DemoScreens: Sendable {
     /// Runs the apps until the task is cancelled. An app that crashes or is killed is started again at its address, as
     /// a person would do.
     /// - Parameter onReady: called with the pages once all apps have one.
-    /// - Throws: ``CommandError`` when an app cannot be started, ends by itself or opens no page.
+    /// - Throws: ``CommandError`` when an app cannot be started, fails or opens no page.
     func run(onReady: @escaping @Sendable ([ControlAPI.Screen]) -> Void) async throws {
         let ports = Ports()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -38,8 +38,9 @@ struct DemoScreens: Sendable {
         let clock = ContinuousClock()
         let end = clock.now + Self.patience
         while clock.now < end {
-            let screens: [ControlAPI.Screen] = try await control.send(.screens)
-            if screens.count >= DemoSample.allCases.count { return screens }
+            // A store that is told to stop does not answer.
+            let screens = try? await control.send(.screens, as: [ControlAPI.Screen].self)
+            if let screens, screens.count >= DemoSample.allCases.count { return screens }
             try await Task.sleep(for: .milliseconds(100))
         }
         throw CommandError(
@@ -52,6 +53,8 @@ struct DemoScreens: Sendable {
             let status = try await start(sample, port: ports[sample.bundleID], log: log)
             if Task.isCancelled { return }
             switch status {
+            // Ctrl-C in a terminal stops the apps, too, and perhaps before the store.
+            case .exited(0): return
             case .exited(9): console.remark("\(sample.rawValue) crashed as ordered, and is started again.")
             case .signaled: console.remark("\(sample.rawValue) was killed, and is started again.")
             case .exited:

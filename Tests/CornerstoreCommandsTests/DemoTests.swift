@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite(.timeLimit(.minutes(1))) struct DemoTests {
+    /// Runs `body` with places whose sample apps are all the same program.
+    private func with(
+        _ program: String, _ body: @Sendable (DemoPlaces) async throws -> Void
+    ) async throws {
+        try await TemporaryDirectory.with { directory in
+            let programs = directory.url.appendingPathComponent("programs")
+            let data = directory.url.appendingPathComponent("my data")
+            for folder in [programs, data] {
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            }
+            for sample in DemoSample.allCases {
+                try FileManager.default.createSymbolicLink(
+                    atPath: programs.appendingPathComponent(sample.rawValue).path, withDestinationPath: program)
+            }
+            try await body(DemoPlaces(data: data.path, programs: programs.path))
+        }
+    }
+
+    @Test(arguments: [("/bin/true", true), ("/bin/false", false)])
+    func `The demo takes apps that end by Ctrl-C for stopped, and reports those that fail`(
+        program: String, isFine: Bool
+    ) async throws {
+        let screen =
+            #"{"bundleId":"com.example.a","name":"A","address":"http://a","device":"/d","environment":"sandbox"}"#
+        let screens = "[" + DemoSample.allCases.map { _ in screen }.joined(separator: ",") + "]"
+        let server = try RawServer { connection, _ in
+            _ = connection.read()
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(screens.utf8.count)\r\n")
+            connection.write("Connection: close\r\n\r\n" + screens)
+        }
+        defer { server.close() }
+        let control = ControlClient(base: String(server.url.dropLast()), adminToken: nil)
+        try await with(program) { places in
+            let demo = DemoScreens(places: places, control: control, console: .current)
+            var problem: CommandError?
+            do { try await demo.run { _ in } } catch let error as CommandError { problem = error }
+            #expect(isFine ? problem == nil : problem?.detail.contains("ended with exited(1)") == true)
+        }
+    }
+}
