@@ -1,3 +1,4 @@
+import ControlWire
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -20,6 +21,10 @@ struct Demo: Sendable {
         var passed: Bool
         var problem: String?
         var steps: [DemoTeller.Step]
+        /// The apps' pages; nil without `--web`.
+        var pages: [ControlAPI.Screen]?
+        /// The console's address; nil without `--web`.
+        var console: String?
     }
 
     /// Runs all steps.
@@ -57,12 +62,14 @@ struct Demo: Sendable {
             }
             var problem = try await follow(ready, teller, &group)
             if let problem { console.complain(problem) }
-            try report(console, teller, problem)
+            // With pages, the JSON document contains their addresses.
+            if problem != nil || !(json && showsPages) { try report(console, teller, problem) }
             if isOnce || problem != nil {
                 await serving.triggerGracefulShutdown()
             } else {
                 if showsPages {
                     problem = try await showPages(teller, console, &group)
+                    if let problem { console.complain(problem) }
                     await serving.triggerGracefulShutdown()
                 } else {
                     stayUp(teller, console)
@@ -124,6 +131,10 @@ struct Demo: Sendable {
             places: places, control: ControlClient(base: addresses.control, adminToken: nil), console: console)
         let running = Task {
             try await screens.run { pages in
+                if json {
+                    let report = Report(passed: true, steps: teller.told, pages: pages, console: addresses.console)
+                    try? console.report(report, json: true) { _ in "" }
+                }
                 let list = pages.map { "\($0.name.padding(toLength: 18, withPad: " ", startingAt: 0))\($0.address)" }
                 let tester = SandboxTester.read(from: places.data)
                 teller.say(
@@ -139,11 +150,16 @@ struct Demo: Sendable {
                     """)
             }
         }
+        defer { running.cancel() }
         // The store ends first when the process is told to stop.
         group.addTask { _ = try? await running.value }
         try await group.next()
         running.cancel()
-        do { try await running.value } catch let error as CommandError { return error.detail } catch {}
+        do { try await running.value } catch is CancellationError {
+            return nil
+        } catch {
+            return CommandError(known: error)?.detail ?? error.localizedDescription
+        }
         return nil
     }
 
