@@ -23,6 +23,24 @@ import Testing
         }
     }
 
+    @Test func `The demo suggests a receipt only when there is one`() async throws {
+        try await with("/bin/true") { places in
+            let demo = Demo(places: places, isOnce: false, json: false)
+            let data = places.data.path
+            let before = demo.commands(sandbox: "http://127.0.0.1:1")
+            #expect(before.contains("export CORNERSTORE_DATA='\(data)'"))
+            #expect(!before.contains { $0.contains("Receipt") })
+            let receipt = places.path("device/apps/com.example.monkeys/sandboxReceipt")
+            try FileManager.default.createDirectory(
+                at: receipt.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data("x".utf8).write(to: receipt)
+            let after = demo.commands(sandbox: "http://127.0.0.1:1")
+            #expect(after.contains("cornerstore receipt inspect '\(receipt.path)'"))
+            let body = #"-d '{"receipt-data":"'$(base64 -w0 '\#(receipt.path)')'"}'"#
+            #expect(after.last == "curl -s http://127.0.0.1:1/verifyReceipt " + body)
+        }
+    }
+
     @Test(arguments: [("/bin/true", true), ("/bin/false", false)])
     func `The demo takes apps that end by Ctrl-C for stopped, and reports those that fail`(
         program: String, isFine: Bool

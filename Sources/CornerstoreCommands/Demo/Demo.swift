@@ -1,3 +1,4 @@
+import Console
 import ControlWire
 import Foundation
 import Logging
@@ -165,25 +166,37 @@ struct Demo: Sendable {
 
     private func stayUp(_ teller: DemoTeller, _ console: Console) {
         guard let addresses = Addresses.read(from: places.data) else { return }
-        let data = places.data.path
-        let receipt = places.path("device/apps/com.example.monkeys/sandboxReceipt").path
         teller.say(
             """
 
             The store keeps running. In another terminal, try:
 
-              export PATH="\(places.programs.path):$PATH"
-              export CORNERSTORE_DATA=\(data)
-              cornerstore buy com.example.monkeys.credits10 --quantity 2
-              cornerstore transaction list
-              cornerstore clock advance 3d12h
-              cornerstore merchant products list
-              cornerstore merchant check
-              cornerstore receipt inspect \(receipt)
-              curl -s \(addresses.sandbox)/verifyReceipt -d '{"receipt-data":"'$(base64 -w0 \(receipt))'"}'
+              \(commands(sandbox: addresses.sandbox).joined(separator: "\n  "))
 
             Press Ctrl-C to stop it\(places.isKept ? "." : " and remove its files.")
             """)
+    }
+
+    /// The commands to try after the steps.
+    /// - Parameter sandbox: the base URL of the sandbox.
+    func commands(sandbox: String) -> [String] {
+        let commands = [
+            "export PATH=\(places.programs.path.shellWord):\"$PATH\"",
+            "export CORNERSTORE_DATA=\(places.data.path.shellWord)",
+            "cornerstore buy com.example.monkeys.credits10 --quantity 2",
+            "cornerstore transaction list",
+            "cornerstore clock advance 3d12h",
+            "cornerstore merchant products list",
+            "cornerstore merchant check",
+        ]
+        let receipt = places.path("device/apps/com.example.monkeys/sandboxReceipt").path
+        // Only the steps of Monkey Credits make this receipt.
+        guard FileManager.default.fileExists(atPath: receipt) else { return commands }
+        let file = receipt.shellWord
+        return commands + [
+            "cornerstore receipt inspect \(file)",
+            #"curl -s \#(sandbox)/verifyReceipt -d '{"receipt-data":"'$(base64 -w0 \#(file))'"}'"#,
+        ]
     }
 }
 
