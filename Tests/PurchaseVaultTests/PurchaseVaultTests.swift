@@ -228,6 +228,34 @@ struct PurchaseVaultTests {
         }
     }
 
+    @Test func `a refund of one plan leaves the other plans of the group unlocked`() async throws {
+        try await VaultBench.with { bench in
+            let later = Bench.start + 1000
+            let basic = Bench.Purchase(product: Bench.club, id: "1")
+            let old = try bench.layReceipt([basic])
+            var refunded = basic
+            refunded.cancelled = later
+            let premium = Bench.Purchase(product: Bench.mono, id: "2", original: "1")
+            try bench.layReceipt([refunded, premium], at: later)
+            let vault = try await bench.open()
+            #expect(try await vault.recordReceipt() == [.unlocked(Bench.mono)])
+            #expect(vault.unlockedProducts == [Bench.mono])
+            vault.close()
+
+            // Earlier versions noted the refund by the original transaction.
+            let seal = VaultSeal(key: [UInt8](try Data(contentsOf: bench.key)), owner: "\(Bench.bundleID)\nsandbox")
+            let plain = try #require(seal.open(try Data(contentsOf: bench.file), as: .vault))
+            var contents = try JSONDecoder().decode(VaultContents.self, from: plain)
+            #expect(contents.revoked == ["\(Bench.club) 1": later])
+            contents.revoked = ["1": later]
+            try seal.seal(JSONEncoder().encode(contents), as: .vault).write(to: bench.file)
+            let again = try await bench.open()
+            try old.write(to: bench.configuration().receiptURL)
+            #expect(try await again.recordReceipt() == [])
+            #expect(again.unlockedProducts == [Bench.mono])
+        }
+    }
+
     @Test func `evidence that no longer verifies is reported and ignored until it verifies again`()
         async throws
     {

@@ -32,7 +32,8 @@ struct VaultContents: Codable, Sendable, Equatable {
     /// The device on which the vault was created.
     var device: UUID
     var unlocks: [Unlock] = []
-    /// The creation dates of the receipts that show purchases as refunded, by original transaction.
+    /// The creation dates of the receipts that show purchases as refunded, by product and original transaction with a
+    /// space between them. Files of earlier versions have the original transaction alone.
     var revoked: [String: Date] = [:]
     /// The credits, oldest first. Spends use them up in this order.
     var credits: [Credit] = []

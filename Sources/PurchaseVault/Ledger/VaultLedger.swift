@@ -99,7 +99,7 @@ struct VaultLedger: Sendable, Equatable {
         var changes: [VaultChange] = []
         var purchases: [String: [VaultProof]] = [:]
         for proof in evidence.proofs where grants[proof.productID] == .unlock {
-            purchases["\(proof.productID) \(proof.originalTransactionID)", default: []].append(proof)
+            purchases[proof.purchase, default: []].append(proof)
         }
         for name in purchases.keys.sorted() {
             guard let proof = VaultProof.best(of: purchases[name] ?? []) else { continue }
@@ -110,19 +110,28 @@ struct VaultLedger: Sendable, Equatable {
     }
 
     private mutating func revoke(_ proof: VaultProof, _ evidence: VaultEvidence) throws(VaultError) -> VaultChange {
-        try checkRoom(contents.revoked.count)
-        let known = contents.revoked[proof.originalTransactionID] ?? .distantPast
-        contents.revoked[proof.originalTransactionID] = max(known, evidence.date)
+        try noteRefund(of: proof, evidence)
         guard let index = contents.unlocks.firstIndex(where: proof.proves) else { return .alreadyRecorded }
         contents.unlocks.remove(at: index)
         dropUnusedEvidence()
         return .revoked(proof.productID)
     }
 
+    /// Remembers the date of a receipt that shows a refund of the purchase, so that no older receipt undoes the refund.
+    private mutating func noteRefund(of proof: VaultProof, _ evidence: VaultEvidence) throws(VaultError) {
+        let known = contents.revoked[proof.purchase]
+        if known == nil { try checkRoom(contents.revoked.count) }
+        contents.revoked[proof.purchase] = max(known ?? .distantPast, evidence.date)
+    }
+
     private mutating func recordUnlock(_ proof: VaultProof, _ evidence: VaultEvidence) throws(VaultError) -> VaultChange
     {
-        // A receipt from before the refund does not undo the refund.
-        if let date = contents.revoked[proof.originalTransactionID], evidence.date <= date { return .alreadyRecorded }
+        // A receipt from before the refund does not undo the refund. Earlier versions noted the original transaction
+        // alone, which all plans of a subscription group share.
+        for name in [proof.purchase, proof.originalTransactionID] {
+            if let date = contents.revoked[name], evidence.date <= date { return .alreadyRecorded }
+        }
+        contents.revoked[proof.purchase] = nil
         contents.revoked[proof.originalTransactionID] = nil
         guard let index = contents.unlocks.firstIndex(where: proof.proves) else {
             try checkRoom(contents.unlocks.count)
@@ -341,6 +350,9 @@ struct VaultLedger: Sendable, Equatable {
 extension VaultProof {
     /// Whether this is the original transaction, not a renewal or a restored copy.
     var isFirst: Bool { transactionID == originalTransactionID }
+
+    /// The product and the original transaction. All periods of a subscription's plan have the same.
+    var purchase: String { "\(productID) \(originalTransactionID)" }
 
     func proves(_ unlock: VaultContents.Unlock) -> Bool {
         productID == unlock.productID && originalTransactionID == unlock.originalTransactionID
