@@ -140,7 +140,10 @@ public final class PurchaseVault: Sendable {
             }
         }
         guard let (proof, evidence) = found else { throw refusal }
-        return try change(knowing: receipt) { ledger throws(VaultError) in try ledger.record(proof, evidence) }
+        let date = configuration.now()
+        return try change(knowing: receipt) { ledger throws(VaultError) in
+            try ledger.record(proof, evidence, at: date)
+        }
     }
 
     /// Records the purchase in a transaction's own receipt (the property list of iOS 6), for apps that store such
@@ -154,7 +157,10 @@ public final class PurchaseVault: Sendable {
         guard evidence.proofs.count == 1, let proof = evidence.proofs.first, evidence.certificates.isEmpty else {
             throw VaultError(.evidenceRefused, "the data is not the receipt of one transaction")
         }
-        return try change(knowing: receipt) { ledger throws(VaultError) in try ledger.record(proof, evidence) }
+        let date = configuration.now()
+        return try change(knowing: receipt) { ledger throws(VaultError) in
+            try ledger.record(proof, evidence, at: date)
+        }
     }
 
     /// Records every unlock in the app receipt on this device, and revokes products that the receipt shows as refunded.
@@ -170,7 +176,10 @@ public final class PurchaseVault: Sendable {
             throw VaultError(.noEvidence, "there is no receipt at \(configuration.receiptURL.path)")
         }
         let evidence = try receipt.get()
-        return try change(knowing: receipt) { ledger throws(VaultError) in try ledger.recordAll(evidence) }
+        let date = configuration.now()
+        return try change(knowing: receipt) { ledger throws(VaultError) in
+            try ledger.recordAll(evidence, at: date)
+        }
     }
 
     // MARK: Spending

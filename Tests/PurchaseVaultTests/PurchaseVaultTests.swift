@@ -228,6 +228,35 @@ struct PurchaseVaultTests {
         }
     }
 
+    @Test func `a refunded renewal is revoked, though the period before it was not refunded`() async throws {
+        try await VaultBench.with { bench in
+            let day = 86_400.0
+            let first = Bench.Purchase(product: Bench.club, id: "1", expires: bench.now - day)
+            var renewal = Bench.Purchase(product: Bench.club, id: "2", original: "1", expires: bench.now + 30 * day)
+            let paid = try bench.layReceipt([first, renewal])
+            var vault = try await bench.open()
+            #expect(try await vault.recordReceipt() == [.unlocked(Bench.club)])
+            renewal.cancelled = bench.now
+            // The second receipt shows the same refund, and does not make the vault forget it.
+            for (seconds, changes) in [(1.0, [VaultChange.revoked(Bench.club)]), (2, [])] {
+                try bench.layReceipt([first, renewal], at: Bench.start + seconds)
+                #expect(try await vault.recordReceipt() == changes)
+                #expect(!vault.isUnlocked(Bench.club))
+            }
+            vault.close()
+            vault = try await bench.open()
+            #expect(vault.report.isClean)
+            try paid.write(to: bench.configuration().receiptURL)
+            #expect(try await vault.recordReceipt() == [])
+            #expect(!vault.isUnlocked(Bench.club))
+            // A new period is paid.
+            let next = Bench.Purchase(product: Bench.club, id: "3", original: "1", expires: bench.now + 20 * day)
+            try bench.layReceipt([first, renewal, next], at: Bench.start + 3)
+            #expect(try await vault.recordReceipt() == [.unlocked(Bench.club)])
+            #expect(vault.isUnlocked(Bench.club))
+        }
+    }
+
     @Test func `a refund of one plan leaves the other plans of the group unlocked`() async throws {
         try await VaultBench.with { bench in
             let later = Bench.start + 1000

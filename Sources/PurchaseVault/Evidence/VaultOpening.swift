@@ -29,7 +29,7 @@ struct VaultOpening: Sendable {
         ledger = VaultLedger(found.contents, grants: configuration.grants, proofs: proofs)
         incidents = found.incidents
         if isForeign {
-            rebind(to: configuration.deviceIdentifier, found.ceiling, receipt)
+            rebind(to: configuration.deviceIdentifier, found.ceiling, receipt, at: configuration.now())
             return
         }
         incidents += found.contents.refused(reasons)
@@ -42,13 +42,13 @@ struct VaultOpening: Sendable {
 
     /// Binds the vault to this device, and keeps only the products in this device's own receipt.
     private mutating func rebind(
-        to device: UUID, _ ceiling: VaultRecovery.Ceiling, _ receipt: Result<VaultEvidence, VaultError>?
+        to device: UUID, _ ceiling: VaultRecovery.Ceiling, _ receipt: Result<VaultEvidence, VaultError>?, at date: Date
     ) {
         let before = ledger.contents.unlocks
         var mark: VaultMark?
         if case .mark(let newer) = ceiling { mark = newer }
         ledger.rebind(to: device, mark)
-        if case .success(let evidence)? = receipt { _ = try? ledger.recordAll(evidence) }
+        if case .success(let evidence)? = receipt { _ = try? ledger.recordAll(evidence, at: date) }
         let after = ledger.contents.unlocks
         let kept = before.filter { old in
             after.contains {

@@ -81,7 +81,9 @@ struct VaultLedger: Sendable, Equatable {
     // MARK: Recording
 
     /// Records one purchase, with the receipt that proves it.
-    mutating func record(_ proof: VaultProof, _ evidence: VaultEvidence) throws(VaultError) -> VaultChange {
+    mutating func record(
+        _ proof: VaultProof, _ evidence: VaultEvidence, at date: Date
+    ) throws(VaultError) -> VaultChange {
         switch grants[proof.productID] {
         case nil:
             throw VaultError(.unknownProduct, "the vault's configuration has no grant for \(proof.productID)")
@@ -89,13 +91,13 @@ struct VaultLedger: Sendable, Equatable {
             guard !proof.isRevoked else {
                 throw VaultError(.evidenceRefused, "the receipt shows \(proof.productID) as refunded")
             }
-            return try recordUnlock(proof, evidence)
+            return try recordUnlock(proof, evidence, at: date)
         case .credit: return try recordCredit(proof, evidence)
         }
     }
 
     /// Records every unlock of an app receipt, and revokes products that it shows as refunded.
-    mutating func recordAll(_ evidence: VaultEvidence) throws(VaultError) -> [VaultChange] {
+    mutating func recordAll(_ evidence: VaultEvidence, at date: Date) throws(VaultError) -> [VaultChange] {
         var changes: [VaultChange] = []
         var purchases: [String: [VaultProof]] = [:]
         for proof in evidence.proofs where grants[proof.productID] == .unlock {
@@ -103,7 +105,7 @@ struct VaultLedger: Sendable, Equatable {
         }
         for name in purchases.keys.sorted() {
             guard let proof = VaultProof.best(of: purchases[name] ?? []) else { continue }
-            let change = try proof.isRevoked ? revoke(proof, evidence) : recordUnlock(proof, evidence)
+            let change = try proof.isRevoked ? revoke(proof, evidence) : recordUnlock(proof, evidence, at: date)
             if change != .alreadyRecorded { changes.append(change) }
         }
         return changes
@@ -124,15 +126,18 @@ struct VaultLedger: Sendable, Equatable {
         contents.revoked[proof.purchase] = max(known ?? .distantPast, evidence.date)
     }
 
-    private mutating func recordUnlock(_ proof: VaultProof, _ evidence: VaultEvidence) throws(VaultError) -> VaultChange
-    {
+    private mutating func recordUnlock(
+        _ proof: VaultProof, _ evidence: VaultEvidence, at date: Date
+    ) throws(VaultError) -> VaultChange {
         // A receipt from before the refund does not undo the refund. Earlier versions noted the original transaction
         // alone, which all plans of a subscription group share.
         for name in [proof.purchase, proof.originalTransactionID] {
-            if let date = contents.revoked[name], evidence.date <= date { return .alreadyRecorded }
+            if let refund = contents.revoked[name], evidence.date <= refund { return .alreadyRecorded }
         }
         contents.revoked[proof.purchase] = nil
         contents.revoked[proof.originalTransactionID] = nil
+        let refunded = evidence.proofs.filter { $0.isRevoked && $0.purchase == proof.purchase }
+        if !refunded.isEmpty { try noteRefund(of: proof, evidence) }
         guard let index = contents.unlocks.firstIndex(where: proof.proves) else {
             try checkRoom(contents.unlocks.count)
             try keep(evidence)
@@ -143,7 +148,8 @@ struct VaultLedger: Sendable, Equatable {
             return .unlocked(proof.productID)
         }
         let old = self.proof(of: contents.unlocks[index])
-        if let old {
+        let isRefunded = refunded.contains { $0.transactionID == old?.transactionID }
+        if let old, !isRefunded {
             // An older period of a subscription does not replace a newer one.
             if let end = old.expires, proof.expires.map({ $0 < end }) ?? false { return .alreadyRecorded }
             guard contents.unlocks[index].evidence != evidence.digest else { return .alreadyRecorded }
@@ -151,6 +157,7 @@ struct VaultLedger: Sendable, Equatable {
         try keep(evidence)
         contents.unlocks[index].evidence = evidence.digest
         dropUnusedEvidence()
+        if isRefunded, !isUnlocked(proof.productID, at: date) { return .revoked(proof.productID) }
         return old == nil || old?.expires != proof.expires ? .unlocked(proof.productID) : .alreadyRecorded
     }
 
