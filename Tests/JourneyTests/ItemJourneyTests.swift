@@ -87,6 +87,9 @@ struct ItemJourneyTests {
         private let answer: @Sendable (StoreProductPage) async throws -> StoreProductPageAnswer
         private let sentences: AsyncStream<String>
         private let hear: AsyncStream<String>.Continuation
+        private let heard = Mutex<[String]>([])
+
+        var told: [String] { heard.withLock { $0 } }
 
         init(_ answer: @escaping @Sendable (StoreProductPage) async throws -> StoreProductPageAnswer) {
             self.answer = answer
@@ -94,7 +97,10 @@ struct ItemJourneyTests {
         }
 
         func show(_ page: StoreProductPage) async -> StoreProductPageAnswer { (try? await answer(page)) ?? .done }
-        func tell(_ sentence: String) async { hear.yield(sentence) }
+        func tell(_ sentence: String) async {
+            heard.withLock { $0.append(sentence) }
+            hear.yield(sentence)
+        }
         func askForReview(ofApp bundleIdentifier: String) async -> Int? { nil }
 
         /// Waits for a sentence that begins so, and returns its rest.
@@ -190,12 +196,16 @@ struct ItemJourneyTests {
             let key = try #require(pending?.first?["key"] as? String)
             #expect(pending?.count == 1)
             #expect(try await store.control("POST", "pending-purchases/\(key)/approve", "{}").status == 200)
+            let away = #"{"operation":"content","status":503,"count":1}"#
+            #expect(try await store.control("POST", "faults", away).status == 201)
 
             let second = Listener { _ in .done }
             var configuration = device.configuration()
             configuration.presenter = second
             let next = device.launch(configuration)
             try await expectExample(in: second, on: device)
+            // The download was tried again, the purchase was not.
+            #expect(second.told.filter { $0.hasPrefix("Bought") } == ["Bought The Example."])
             await next.stop()
         }
     }

@@ -122,6 +122,7 @@ actor LibraryDownloads {
     }
 
     private func perform(_ order: LibraryOrder, _ account: AccountID) async {
+        var order = order
         do {
             let library = try library(account)
             if order.asked != nil {
@@ -131,10 +132,9 @@ actor LibraryDownloads {
                 _ = try await session.asAccount(account, mayAsk: false) { [session] token throws(StoreFailure) in
                     try await session.client.buyItem(request, token: token)
                 }
+                order.asked = nil
                 await tell("Bought \(order.name).")
-                var bought = order
-                bought.asked = nil
-                try library.save(bought)
+                try library.save(order)
             }
             for file in order.files where library.state(of: file) != .downloaded {
                 let place = try await library.download(file, at: store) { [session] in
