@@ -75,6 +75,38 @@ struct DeviceTests {
         #expect(AccountTokens(file: sandbox).current == nil)
     }
 
+    @Test func `apps of one device keep each other's sign-ins`() throws {
+        let file = try DeviceFolder(device.folder).accountFile(of: try #require(URL(string: "http://127.0.0.1:8401")))
+        func signedIn(_ name: AccountID, _ token: String) -> AccountTokens.SignedIn {
+            let storefront = StorefrontDescription(countryCode: "USA", identifier: "143441")
+            return .init(
+                token: token,
+                account: AccountDescription(
+                    accountID: name, email: "\(name.rawValue)@example.com", storefront: storefront,
+                    canMakePayments: true))
+        }
+        let (first, second) = (AccountTokens(file: file), AccountTokens(file: file))
+        try first.keep(signedIn("anna", "a1"), asCurrent: true)
+        try second.keep(signedIn("ben", "b1"), asCurrent: true)
+        try first.keep(signedIn("anna", "a2"), asCurrent: false)
+        // The second app has anna's older token, which the store rejects.
+        #expect(second.signedIn("anna")?.token == "a1")
+        try second.drop("a1")
+        for tokens in [second, AccountTokens(file: file)] {
+            #expect(tokens.signedIn("anna")?.token == "a2" && tokens.current?.token == "b1")
+        }
+        // A change that could not be saved is saved with the next one.
+        let folder = file.deletingLastPathComponent()
+        let aside = folder.appendingPathExtension("aside")
+        try FileManager.default.moveItem(at: folder, to: aside)
+        #expect(throws: DeviceError.self) { try first.keep(signedIn("carl", "c1"), asCurrent: true) }
+        #expect(first.current?.token == "c1")
+        try FileManager.default.moveItem(at: aside, to: folder)
+        try first.drop("a2")
+        let saved = AccountTokens(file: file)
+        #expect(saved.current?.token == "c1" && saved.signedIn("anna") == nil && saved.signedIn("ben")?.token == "b1")
+    }
+
     @Test func `the journal keeps entries in order, and only one process can open it`() throws {
         let folder = try DeviceFolder(device.folder).bundleFolder(of: "a.b")
         let journal = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }

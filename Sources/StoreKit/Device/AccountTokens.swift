@@ -2,7 +2,8 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// The accounts that are signed in to one store on this device, with their tokens, in a file of mode 0600.
+/// The accounts that are signed in to one store on this device, with their tokens, in a file of mode 0600. All apps of
+/// the device share the file.
 final class AccountTokens: Sendable {
     struct SignedIn: Codable, Sendable {
         var token: String
@@ -16,35 +17,44 @@ final class AccountTokens: Sendable {
         var formerEmails: [String: String]?
     }
 
+    private typealias Change = @Sendable (inout Contents) -> Void
+
+    private struct State {
+        var contents: Contents
+        /// The changes that could not be saved, oldest first. The next change saves them, too.
+        var unsaved: [Change] = []
+    }
+
     /// The most former accounts whose addresses are kept.
     private static let mostFormer = 64
 
     private let file: URL?
-    private let contents: Mutex<Contents>
+    private let state: Mutex<State>
 
     /// Reads the tokens from `file`. When `file` is nil, tokens last as long as the process.
     init(file: URL?) {
         self.file = file
-        let stored = file.flatMap { BoundedFile.read($0, limit: 1 << 20) }
-            .flatMap { bytes in
-                // Earlier versions wrote the name with a capital D.
-                let text = String(decoding: bytes, as: UTF8.self).replacing("\"accountID\":", with: "\"accountId\":")
-                return try? JSONDecoder().decode(Contents.self, from: Data(text.utf8))
-            }
-        contents = Mutex(stored ?? Contents())
+        state = Mutex(State(contents: file.flatMap(AccountTokens.read) ?? Contents()))
+    }
+
+    private static func read(_ file: URL) -> Contents? {
+        guard let bytes = BoundedFile.read(file, limit: 1 << 20) else { return nil }
+        // Earlier versions wrote the name with a capital D.
+        let text = String(decoding: bytes, as: UTF8.self).replacing("\"accountID\":", with: "\"accountId\":")
+        return try? JSONDecoder().decode(Contents.self, from: Data(text.utf8))
     }
 
     /// The current account, which pays for new purchases.
     var current: SignedIn? {
-        contents.withLock { contents in contents.current.flatMap { contents.accounts[$0.rawValue] } }
+        state.withLock { state in state.contents.current.flatMap { state.contents.accounts[$0.rawValue] } }
     }
 
-    func signedIn(_ account: AccountID) -> SignedIn? { contents.withLock { $0.accounts[account.rawValue] } }
+    func signedIn(_ account: AccountID) -> SignedIn? { state.withLock { $0.contents.accounts[account.rawValue] } }
 
     /// The e-mail address of the account's last sign-in, even when the store has rejected its token since.
     func email(of account: AccountID) -> String? {
-        contents.withLock {
-            $0.accounts[account.rawValue]?.account.email ?? $0.formerEmails?[account.rawValue]
+        state.withLock {
+            $0.contents.accounts[account.rawValue]?.account.email ?? $0.contents.formerEmails?[account.rawValue]
         }
     }
 
@@ -72,13 +82,20 @@ final class AccountTokens: Sendable {
         }
     }
 
-    private func change(_ body: (inout Contents) -> Void) throws {
-        try contents.withLock { contents in
-            body(&contents)
+    /// Changes the tokens in memory and in the file. The file may have changed since it was read, by another app.
+    private func change(_ change: @escaping Change) throws {
+        try state.withLock { state in
+            change(&state.contents)
             guard let file else { return }
+            state.unsaved.append(change)
+            let lock = try FolderLock(file.deletingLastPathComponent(), waits: true)
+            defer { lock.release() }
+            var contents = Self.read(file) ?? state.contents
+            for change in state.unsaved { change(&contents) }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys]
             try BoundedFile.write(try encoder.encode(contents), to: file)
+            state = State(contents: contents)
         }
     }
 }

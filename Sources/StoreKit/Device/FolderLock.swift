@@ -7,12 +7,15 @@ package final class FolderLock: Sendable {
 
     /// Locks a folder.
     ///
-    /// - Throws: ``DeviceError`` with `inUse` when another process or object holds the lock.
-    package init(_ folder: URL) throws {
+    /// - Parameter waits: whether to wait while another process or object holds the lock.
+    /// - Throws: ``DeviceError`` with `inUse` when another process or object holds the lock, and `waits` is false.
+    package init(_ folder: URL, waits: Bool = false) throws {
         let file = folder.appendingPathComponent("lock")
         let descriptor = open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw DeviceError.system("cannot open", file) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        var result: Int32
+        repeat { result = flock(descriptor, waits ? LOCK_EX : LOCK_EX | LOCK_NB) } while result != 0 && errno == EINTR
+        guard result == 0 else {
             let error =
                 errno == EWOULDBLOCK
                 ? DeviceError(

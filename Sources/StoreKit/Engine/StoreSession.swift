@@ -238,7 +238,8 @@ final class StoreSession: Sendable {
     ) async throws(StoreFailure) -> Value {
         // A concurrent request may have removed a rejected token, so the address is read first.
         let email = tokens.email(of: account)
-        if let signedIn = tokens.signedIn(account) {
+        // When the store has rejected a token, another app of the device may have a newer one.
+        while let signedIn = tokens.signedIn(account) {
             do {
                 return try await body(signedIn.token)
             } catch {
