@@ -7,14 +7,22 @@ package struct PostgreSQLTools: Sendable {
     /// The address without its password, which is passed in the environment: everyone can see a command line.
     package let address: String
     private let password: String?
+    /// The variables of this process that the programs get.
+    private let inherited: [String: String]
 
     /// Finds the programs.
     /// - Parameters:
     ///   - url: a `postgres://` URL, which may name several hosts.
     ///   - folders: the folders to search for the programs.
+    ///   - environment: this process's environment. The programs get its `PG…` variables, which the servers' libpq
+    ///     obeys, too (https://www.postgresql.org/docs/15/libpq-envars.html).
     /// - Throws: ``BackupError`` `noTools`, `invalidConfiguration`.
-    package init(url: String, in folders: [String] = PostgreSQLTools.places) throws {
+    package init(
+        url: String, in folders: [String] = PostgreSQLTools.places,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
         (address, password) = try Self.parse(url)
+        inherited = environment.filter { $0.key == "HOME" || $0.key.hasPrefix("PG") }
         folder = try Self.find(in: folders)
     }
 
@@ -291,8 +299,8 @@ package struct PostgreSQLTools: Sendable {
     private func run(_ commands: [ToolProcess.Command]) async throws -> String {
         // One of several hosts is the primary, and another may be gone.
         let hasSeveral = address.prefix(while: { $0 != "?" }).contains(",")
-        var environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PGCONNECT_TIMEOUT": hasSeveral ? "2" : "10"]
-        environment["HOME"] = ProcessInfo.processInfo.environment["HOME"]
+        let own = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PGCONNECT_TIMEOUT": hasSeveral ? "2" : "10"]
+        var environment = inherited.merging(own) { $1 }
         if let password { environment["PGPASSWORD"] = password }
         if hasSeveral { environment["PGTARGETSESSIONATTRS"] = "read-write" }
         let result = try await ToolProcess.run(commands, environment: environment)

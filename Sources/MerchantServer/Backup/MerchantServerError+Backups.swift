@@ -62,13 +62,18 @@ struct PostgreSQLTools: Sendable {
     let schema: String
     private let tools: Backups.PostgreSQLTools
 
-    /// - Parameter folders: the folders to search for the programs.
+    /// - Parameters:
+    ///   - folders: the folders to search for the programs.
+    ///   - environment: this process's environment.
     /// - Throws: ``MerchantServerError`` `noTools`, `invalidConfiguration`.
-    init(url: String, schema: String, in folders: [String] = Backups.PostgreSQLTools.places) throws {
+    init(
+        url: String, schema: String, in folders: [String] = Backups.PostgreSQLTools.places,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
         self.schema = schema
         tools = try MerchantServerError.translating {
             try Backups.PostgreSQLTools.check([schema])
-            return try Backups.PostgreSQLTools(url: url, in: folders)
+            return try Backups.PostgreSQLTools(url: url, in: folders, environment: environment)
         }
     }
 

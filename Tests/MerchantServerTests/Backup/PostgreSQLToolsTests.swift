@@ -40,6 +40,28 @@ import Testing
         }
     }
 
+    @Test func `the programs obey the same PG variables as the server`() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            for name in ["pg_dump", "pg_restore", "psql"] {
+                let made = FileManager.default.createFile(
+                    atPath: directory.path(name), contents: Data("#!/bin/sh\nenv >&2\nexit 1\n".utf8),
+                    attributes: [.posixPermissions: 0o755])
+                #expect(made)
+            }
+            let tools = try PostgreSQLTools(
+                url: "postgres://ann:cret@localhost/books", schema: "books", in: [directory.url.path],
+                environment: [
+                    "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/etc/root.pem", "PGPASSWORD": "other",
+                    "PGCONNECT_TIMEOUT": "9999", "HOME": "/home/ann", "SECRET": "word",
+                ])
+            let error = await #expect(throws: MerchantServerError.self) { try await tools.isEmpty() }
+            let seen = Set((error?.detail ?? "").split(whereSeparator: \.isWhitespace).map(String.init))
+            #expect(seen.isSuperset(of: ["PGSSLMODE=verify-full", "PGSSLROOTCERT=/etc/root.pem", "HOME=/home/ann"]))
+            // The URL's password and the own limit hold.
+            #expect(seen.isSuperset(of: ["PGPASSWORD=***", "PGCONNECT_TIMEOUT=10"]) && !seen.contains("SECRET=word"))
+        }
+    }
+
     @Test func aSecretThatWouldBeAnArgumentIsRefused() {
         let error = #expect(throws: MerchantServerError.self) {
             try PostgreSQLTools(url: "postgres://ann@host/books?sslkey=a&sslpassword=cret", schema: "books")
