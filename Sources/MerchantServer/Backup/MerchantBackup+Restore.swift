@@ -220,7 +220,8 @@ extension MerchantBackup {
         guard let name = manifest.keys?.name else { return try await body() }
         let target = place.folder.appendingPathComponent(name)
         let aside = place.folder.appendingPathComponent("\(name).\(UUID().uuidString).new")
-        let before = FileManager.default.fileExists(atPath: target.path) ? try SecretFile.read(target) : nil
+        // A file of public keys alone may be readable by all.
+        let before = FileManager.default.fileExists(atPath: target.path) ? try SecretFile.readPublic(target) : nil
         func put(_ bytes: Data) throws {
             _ = try SecretFile.create(aside, bytes)
             guard rename(aside.path, target.path) == 0 else {
