@@ -343,6 +343,26 @@ struct PurchaseVaultTests {
         }
     }
 
+    @Test func `a key that cannot be read is not replaced`() async throws {
+        try await VaultBench.with { bench in
+            try bench.layReceipt([.init(product: Bench.sepia, id: "1")])
+            let vault = try await bench.open()
+            try await vault.recordReceipt()
+            vault.close()
+            let key = try Data(contentsOf: bench.key)
+            // A file with a lease does not open at once, not even for root: F_SETSIG and F_SETLEASE of fcntl(2), which
+            // the C library shows only to those who ask for its own names. SIGURG is a signal that nobody notices.
+            let descriptor = try open(bench.key.path, O_RDWR | O_CLOEXEC)
+            try #require(fcntl(descriptor, 10, SIGURG) == 0 && fcntl(descriptor, 1024, F_WRLCK) == 0)
+            let error = await #expect(throws: VaultError.self) { try await bench.open() }
+            close(descriptor)
+            #expect(error?.code == .storage)
+            #expect(try Data(contentsOf: bench.key) == key)
+            let again = try await bench.open()
+            #expect(again.report.isClean && again.unlockedProducts == [Bench.sepia])
+        }
+    }
+
     @Test func `a vault without roots or an app does not open`() async throws {
         try await VaultBench.with { bench in
             var configuration = try bench.configuration()

@@ -34,7 +34,10 @@ public struct FileVaultKeyStore: VaultKeyStore {
         guard status.st_mode & 0o077 == 0 else {
             throw VaultError(.exposedKey, "other users can access \(file.path); set its mode to 0600 (chmod 600)")
         }
-        guard let bytes = BoundedFile.read(file, limit: 32), bytes.count == 32 else { return nil }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size == 32 else { return nil }
+        guard let bytes = BoundedFile.read(file, limit: 32), bytes.count == 32 else {
+            throw VaultError(.storage, "cannot read \(file.path); check that this user may read it")
+        }
         return [UInt8](bytes)
     }
 
