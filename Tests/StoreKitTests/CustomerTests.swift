@@ -150,6 +150,23 @@ struct CustomerTests {
         await engine.stop()
     }
 
+    @Test(arguments: [nil, WireError(code: .notFound, message: "Not at this store.")] as [WireError?])
+    func `a failed sign-in before a code is told`(_ refusal: WireError?) async throws {
+        let device = try TestDevice()
+        let told = LockedList<String>()
+        var sheet = ProgrammedPaymentSheet(
+            confirm: { _ in .buy },
+            signIn: { _ in StoreCredentials(email: "monkey@example.com", password: "bananas") })
+        sheet.onTell = { told.append($0.text) }
+        device.store.failNext("signIn", refusal.map { FakeStore.Fault.refusal(404, $0) } ?? .lostRequest)
+        let engine = device.launch(device.configuration(sheet: sheet))
+        let queue = SKPaymentQueue(engine: engine)
+        queue.presentCodeRedemptionSheet()
+        try await until { !told.all.isEmpty }
+        #expect(told.all == [refusal?.message ?? PaymentFailure.unreachable.text])
+        await engine.stop()
+    }
+
     @Test func `the terminal shows a free price, and prints no control characters`() {
         var request = PaymentSheetRequest(
             productIdentifier: "hats", productName: "Hats\u{1B}[2J", unitPrice: 2.99, quantity: 1,

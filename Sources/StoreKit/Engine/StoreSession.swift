@@ -100,8 +100,12 @@ final class StoreSession: Sendable {
         case unreachable
     }
 
-    /// Asks the customer to sign in. If `account` is not nil, it accepts only that account.
-    func signIn(as account: AccountID?, email: String?) async -> SignIn {
+    /// Asks the customer to sign in.
+    /// - Parameters:
+    ///   - account: the only account that is accepted; nil for any.
+    ///   - tellsFailures: whether to tell the customer about each failure. Without it, only a locked account and wrong
+    ///     passwords are told, and the caller reports the other failures to the app.
+    func signIn(as account: AccountID?, email: String?, tellsFailures: Bool = false) async -> SignIn {
         var prompt = SignInPrompt(email: email, passwordWasWrong: false)
         for _ in 0..<Self.passwordAttempts {
             guard let credentials = await onSheet({ await $0.signIn(prompt) }) else { return .cancelled }
@@ -122,10 +126,12 @@ final class StoreSession: Sendable {
                 prompt.passwordWasWrong = true
                 prompt.enteredEmail = credentials.email
             } catch .unreachable {
+                if tellsFailures { await tell(.unreachable) }
                 return .unreachable
             } catch {
                 let failure = PaymentFailure(error)
-                if case .refused(let refusal) = error, refusal.code == .accountLocked { await tell(failure) }
+                let isLocked = if case .refused(let refusal) = error { refusal.code == .accountLocked } else { false }
+                if isLocked || tellsFailures { await tell(failure) }
                 return .refused(failure)
             }
         }

@@ -260,7 +260,8 @@ final class StoreNotices: Sendable {
         if let current = session.tokens.current {
             account = current.account.accountID
         } else {
-            guard case .signedIn(let signedIn) = await session.signIn(as: nil, email: nil) else { return }
+            guard case .signedIn(let signedIn) = await session.signIn(as: nil, email: nil, tellsFailures: true)
+            else { return }
             account = signedIn.account.accountID
         }
         var prompt = RedemptionPrompt(problem: nil)
