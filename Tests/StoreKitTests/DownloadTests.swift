@@ -56,6 +56,37 @@ struct DownloadTests {
         }
     }
 
+    @Test func `a download that was not started has the version that the store hosts now`() async throws {
+        try await DownloadScene.run { scene async throws in
+            let engine = scene.launch()
+            let bought = DownloadObserver(startsAll: false)
+            engine.queue(with: bought, buying: 1)
+            try await until { !bought.downloads.isEmpty }
+            await engine.stop()
+
+            scene.host(1, version: "1.1", length: 300_000)
+            scene.device.store.change { state in
+                let content = state.hosted[DownloadScene.product(1)]?.content
+                for id in state.unfinished.keys { state.unfinished[id]?.transaction.content = content }
+            }
+            scene.device.store.failNext("unfinished", .lostRequest)
+            let timer = ManualTimer()
+            let again = scene.launch(timer: timer)
+            let observer = DownloadObserver(startsAll: false)
+            again.queue(with: observer)
+            try await until { !observer.downloads.isEmpty }
+            let download = try #require(observer.downloads.first)
+            #expect(download.contentVersion == "1.0")
+            // Now the store answers.
+            let retries = Task { while !Task.isCancelled { await timer.fire() } }
+            defer { retries.cancel() }
+            try await until { download.contentVersion == "1.1" }
+            #expect(download.expectedContentLength == 300_000 && download.state == .waiting)
+            #expect(observer.downloads.count == 1 && observer.words.isEmpty)
+            await again.stop()
+        }
+    }
+
     @Test func `an app that keeps its content finds it by product, and deletes it`() async throws {
         try await DownloadScene.run { scene async throws in
             let engine = scene.launch()

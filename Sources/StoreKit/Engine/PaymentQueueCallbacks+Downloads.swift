@@ -7,6 +7,12 @@ extension PaymentQueueCallbacks {
         }
     }
 
+    /// Updates downloads that the app has not started, whose content may have a newer version in the store. The report
+    /// of their transactions follows.
+    func renew(_ statuses: [DownloadStateMachine.Status]) {
+        callbackQueue.async { _ = self.downloads?.apply(statuses) }
+    }
+
     /// Breaks the reference cycles between transactions that have left the queue and their downloads.
     func release(_ transactions: [SKPaymentTransaction]) {
         for transaction in transactions {

@@ -63,7 +63,13 @@ final class DownloadEngine: Sendable {
         let found = entries.compactMap { DownloadEntry(of: $0) }
         guard !found.isEmpty else { return tell() }
         work.sync {
-            let actions = state.withLock { $0.isStopped ? [] : $0.machine.known(found) }
+            let (actions, waiting) = state.withLock { state in
+                (
+                    state.isStopped ? [] : state.machine.known(found),
+                    found.compactMap { state.machine.status(of: $0.id) }.filter { $0.entry.phase == .waiting }
+                )
+            }
+            state.withLock { $0.callbacks }?.renew(waiting)
             tell()
             perform(actions)
         }
