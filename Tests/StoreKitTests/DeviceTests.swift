@@ -57,7 +57,13 @@ struct DeviceTests {
         let productionURL = try #require(URL(string: "http://127.0.0.1:8402"))
         let sandbox = try folder.accountFile(of: sandboxURL)
         let production = try folder.accountFile(of: productionURL)
-        #expect(sandbox != production)
+        #expect(sandbox != production && sandbox.lastPathComponent == "http_127.0.0.1_8401.json")
+        // Stores may differ in the path alone; a slash at its end makes no other store.
+        let addresses = ["", "/", "/one", "/one/", "/one/two", "/one_two"].compactMap {
+            URL(string: "http://127.0.0.1:8401\($0)")
+        }
+        let files = try addresses.map { try folder.accountFile(of: $0).lastPathComponent }
+        #expect(files.count == 6 && files[0] == files[1] && files[2] == files[3] && Set(files).count == 4)
         let account = AccountDescription(
             accountID: "me", email: "me@example.com",
             storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"),

@@ -25,8 +25,10 @@ struct DeviceFolder: Sendable {
         let folder = url.appendingPathComponent("accounts", isDirectory: true)
         try Self.makeFolder(folder)
         let port = store.port ?? (store.scheme == "https" ? 443 : 80)
+        // Stores may differ in the path alone. Addresses without one keep the name of earlier versions.
+        let path = store.path.split(separator: "/").map { "/\($0)" }.joined()
         return folder.appendingPathComponent(
-            Self.fileName("\(store.scheme ?? "")_\(store.host ?? "")_\(port)") + ".json")
+            Self.fileName("\(store.scheme ?? "")_\(store.host ?? "")_\(port)\(path)") + ".json")
     }
 
     /// The folder of one app. It is created if it does not exist.
