@@ -23,9 +23,6 @@ public enum ProductKind: String, Codable, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// Whether a purchase stays in the receipt after the app has finished it. Only consumables leave the receipt.
-    public var staysInReceipt: Bool { self != .consumable }
-
     /// Whether an account can own the product only once. Buying it again delivers it again without charge.
     public var isOwnedOnce: Bool { self == .nonConsumable || self == .freeSubscription }
 }

@@ -205,15 +205,14 @@ struct WireFormatTests {
     }
 
     @Test(arguments: [
-        (ProductKind.consumable, "consumable", 1, false, false), (.nonConsumable, "nonConsumable", 0, true, true),
-        (.nonRenewingSubscription, "nonRenewingSubscription", 2, true, false),
-        (.autoRenewableSubscription, "autoRenewableSubscription", 3, true, false),
-        (.freeSubscription, "freeSubscription", 2, true, true),
+        (ProductKind.consumable, "consumable", 1, false), (.nonConsumable, "nonConsumable", 0, true),
+        (.nonRenewingSubscription, "nonRenewingSubscription", 2, false),
+        (.autoRenewableSubscription, "autoRenewableSubscription", 3, false),
+        (.freeSubscription, "freeSubscription", 2, true),
     ])
-    func productKind(kind: ProductKind, word: String, number: Int64, stays: Bool, ownedOnce: Bool) {
+    func productKind(kind: ProductKind, word: String, number: Int64, ownedOnce: Bool) {
         #expect(kind.rawValue == word)
         #expect(kind.receiptNumber == number)
-        #expect(kind.staysInReceipt == stays)
         #expect(kind.isOwnedOnce == ownedOnce)
     }
 
