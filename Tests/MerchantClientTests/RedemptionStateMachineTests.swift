@@ -209,6 +209,15 @@ struct RedemptionStateMachineTests {
         #expect(machine.began(entry("1")) == [.finish(Self.purchase), .tell(.finished(Self.purchase))])
     }
 
+    @Test func `a known transaction continues without new evidence`() {
+        var machine = Machine(finishing: .afterDelivery)
+        #expect(machine.reported(Self.purchase) == nil)
+        _ = machine.launched([entry("1")])
+        #expect(machine.reported(Self.purchase) == [])
+        let answer = RedemptionAnswer(redeemed: [redeemed("1")], refused: [])
+        #expect(machine.answered("1", answer).contains(.finish(Self.purchase)))
+    }
+
     @Test
     func `after a crash between saving and finishing, the transaction is finished when StoreKit delivers it again`() {
         var machine = Machine(finishing: .afterRedemption)

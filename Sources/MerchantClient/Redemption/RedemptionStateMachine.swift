@@ -56,12 +56,19 @@ struct RedemptionStateMachine: Sendable {
     /// Begins the redemption of a transaction that StoreKit has reported. A repeated report begins nothing twice.
     mutating func began(_ new: RedemptionEntry) -> [Action] {
         let id = new.transactionID
+        if let actions = reported(new.purchase) { return actions }
         shown.insert(id)
-        if settled.contains(id) { return finish(new.purchase) }
-        guard let known = entries[id] else {
-            entries[id] = new
-            return [.write(new)] + start(.redeem(id))
-        }
+        entries[id] = new
+        return [.write(new)] + start(.redeem(id))
+    }
+
+    /// Continues the redemption of a transaction that StoreKit has reported, with the evidence saved before.
+    /// - Returns: nil, and changes nothing, when the transaction is new.
+    mutating func reported(_ purchase: MerchantPurchase) -> [Action]? {
+        let id = purchase.transactionID
+        if settled.contains(id) { return finish(purchase) }
+        guard let known = entries[id] else { return nil }
+        shown.insert(id)
         if known.isRedeeming { return start(.redeem(id)) }
         // The transaction is confirmed. The process may have ended before it was finished, or the entry could not be
         // saved.
