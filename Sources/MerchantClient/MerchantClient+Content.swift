@@ -40,8 +40,8 @@ extension MerchantClient {
     /// launch. Callers that wait for the download get the error `cancelled`.
     public func pauseDownload(of item: ContentItemID) { stopDownload(of: item) }
 
-    /// Returns the items on the disk of which the merchant has a newer version for this user. Download them with
-    /// ``download(_:)``.
+    /// Returns the items on the disk of which the merchant has a newer version for this user, or another file of the
+    /// same version. Download them with ``download(_:)``.
     ///
     /// - Throws: ``MerchantClientError`` when the merchant is unreachable. An item that the merchant refuses is left
     ///   out.
@@ -51,7 +51,9 @@ extension MerchantClient {
             guard let held = newestContent(of: item) else { continue }
             do throws(MerchantClientError) {
                 let newest: ContentVersion = try await ask(.content(item))
-                if newest.version > held.version { outdated.append(item) }
+                // A merchant restored from a backup may publish another file as the same version.
+                let isReplaced = newest.version == held.version && newest.digest != held.digest
+                if newest.version > held.version || isReplaced { outdated.append(item) }
             } catch {
                 guard error.code == .refused else { throw error }
             }

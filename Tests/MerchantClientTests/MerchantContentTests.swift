@@ -61,7 +61,13 @@ struct MerchantContentTests {
             #expect(try Data(contentsOf: first.file) == Data(sample(40_000)))
             try await client.removeOlderVersions(of: "one")
             #expect(client.content(of: "one") == [second])
-            try await client.remove(second)
+            // The merchant was restored from a backup, and published another file as the same version.
+            merchant.publish("one", version: 2, sample(50_000, 9))
+            #expect(try await client.outdated(among: ["one"]) == ["one"])
+            let replaced = try await client.download("one")
+            #expect(client.content(of: "one") == [replaced] && replaced.digest != second.digest)
+            #expect(try await client.outdated(among: ["one"]) == [])
+            try await client.remove(replaced)
             #expect(client.newestContent(of: "one") == nil)
         }
     }
