@@ -45,6 +45,9 @@ public final class PurchaseVerifier: Sendable {
     /// Accepts the purchases of more apps from now on.
     public func take(apps: Set<BundleID>) { bundleIDs.withLock { $0.formUnion(apps) } }
 
+    /// The apps whose purchases are accepted at present.
+    public var apps: Set<BundleID> { bundleIDs.withLock { $0 } }
+
     /// Whether an app's purchases are accepted.
     func takes(_ app: BundleID) -> Bool { bundleIDs.withLock { $0.contains(app) } }
 

@@ -20,8 +20,8 @@ public struct MerchantApplication: Sendable {
     public let tokens: UserTokens
     /// The API keys of backends.
     public let keys: APIKeys
-    /// The apps whose purchases are accepted.
-    public let bundleIDs: Set<BundleID>
+    /// The apps whose purchases are accepted at present.
+    public var bundleIDs: Set<BundleID> { merchant.verifier.apps }
     /// The client of the stores' APIs.
     public let storeAPI: StoreAPIClient
 
@@ -65,7 +65,7 @@ public struct MerchantApplication: Sendable {
                 try await checkReach(merchant)
                 for file in files { try await merchant.importProducts(from: file) }
                 return try await open(
-                    configuration, place, lock, merchant, storeAPI, metrics, bundleIDs, now: now, logger: logger)
+                    configuration, place, lock, merchant, storeAPI, metrics, now: now, logger: logger)
             } catch {
                 await merchant.close()
                 throw error
@@ -78,7 +78,7 @@ public struct MerchantApplication: Sendable {
 
     private static func open(
         _ configuration: MerchantServerConfiguration, _ place: MerchantPlace, _ lock: DirectoryLock?,
-        _ merchant: Merchant, _ storeAPI: StoreAPIClient, _ metrics: PrometheusMetrics, _ bundleIDs: Set<BundleID>,
+        _ merchant: Merchant, _ storeAPI: StoreAPIClient, _ metrics: PrometheusMetrics,
         now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
         merchant.kindMismatches.listen { report in
@@ -104,8 +104,8 @@ public struct MerchantApplication: Sendable {
         }
         if let deliveries { merchant.outboxSignal.listen { deliveries.wake() } }
         return MerchantApplication(
-            configuration: configuration, merchant: merchant, tokens: tokens, keys: keys, bundleIDs: bundleIDs,
-            storeAPI: storeAPI, lock: lock,
+            configuration: configuration, merchant: merchant, tokens: tokens, keys: keys, storeAPI: storeAPI,
+            lock: lock,
             routers: MerchantRouters(
                 merchant: merchant,
                 authentication: Authentication(tokens: tokens, keys: keys, limits: limits, now: now), limits: limits,
@@ -113,7 +113,7 @@ public struct MerchantApplication: Sendable {
                 uploads: try StagingFolder(in: try place.makeFolder(MerchantPlace.uploads)),
                 patience: configuration.stallPatience,
                 isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback,
-                settings: SettingsReport(configuration, bundleIDs: bundleIDs), now: now),
+                configuration: configuration, now: now),
             deliveries: deliveries,
             tokenKeys: TokenKeyReload(
                 configuration.tokenKeys ?? place.folder.appendingPathComponent(TokenKeySet.fileName), keySet, tokens,

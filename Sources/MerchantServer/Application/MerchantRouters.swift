@@ -18,7 +18,7 @@ struct MerchantRouters {
     let isBehindProxy: Bool
     /// Whether the server listens on a loopback address, so that only this machine reaches it.
     let isLoopback: Bool
-    let settings: SettingsReport
+    let configuration: MerchantServerConfiguration
     let now: @Sendable () -> Date
     let stop = StopNotice()
 
@@ -55,7 +55,7 @@ struct MerchantRouters {
         DeliveryController(merchant: merchant, authentication: authentication, patience: patience)
             .addRoutes(to: router)
         NewsController(merchant: merchant).addRoutes(to: router)
-        BackendController(merchant: merchant, authentication: authentication, settings: settings, now: now)
+        BackendController(merchant: merchant, authentication: authentication, configuration: configuration, now: now)
             .addRoutes(to: router)
         ContentUploadController(
             merchant: merchant, authentication: authentication, uploads: uploads, patience: patience

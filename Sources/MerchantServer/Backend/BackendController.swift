@@ -10,7 +10,7 @@ import StoreWire
 struct BackendController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
-    let settings: SettingsReport
+    let configuration: MerchantServerConfiguration
     /// The machine's clock.
     let now: @Sendable () -> Date
 
@@ -29,7 +29,9 @@ struct BackendController: Sendable {
         addLists(to: router)
         addStoreRoutes(to: router)
         addKeys(to: router)
-        add(.settings, to: router) { [settings] _, _ in try .json(settings) }
+        add(.settings, to: router) { [configuration, merchant] _, _ in
+            try .json(SettingsReport(configuration, bundleIDs: merchant.verifier.apps))
+        }
     }
 
     /// Adds a route that requires the scope which the table names for it.

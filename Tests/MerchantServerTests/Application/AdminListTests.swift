@@ -97,6 +97,10 @@ struct AdminListTests {
             #expect(settings.rates?.user == .init(burst: 60, perSecond: 20) && settings.isBehindProxy)
             #expect(settings.environments == [.sandbox] && settings.usualEnvironment == .sandbox)
             #expect(settings.conflict == "refuse" && settings.refund == "toZero" && settings.database == "SQLite")
+            // An app that “cornerstore serve” takes later.
+            merchant.application.merchant.verifier.take(apps: ["com.example.apples"])
+            let later = try await merchant.send(.settings, as: merchant.backendKey).decoded(SettingsReport.self)
+            #expect(later.bundleIDs == ["com.example.apples", "com.example.books"])
         }
     }
 
