@@ -98,11 +98,3 @@ extension StringProtocol {
     /// The text; nil when it is empty.
     var nonEmpty: String? { isEmpty ? nil : String(self) }
 }
-
-extension String {
-    /// The text as one word of a shell.
-    package var shellWord: String {
-        utf8.allSatisfy { ASCIICharacters.alphanumeric.adding("-_.@:/+=,").contains($0) } && !isEmpty
-            ? self : "'" + replacing("'", with: "'\\''") + "'"
-    }
-}

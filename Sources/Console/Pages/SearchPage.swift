@@ -1,5 +1,6 @@
 import ConsolePages
 import ControlWire
+import CornerstoreEncoding
 import MerchantWire
 import StoreWire
 

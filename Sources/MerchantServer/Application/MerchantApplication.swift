@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import HTTPSupport
 import Hummingbird
@@ -62,7 +63,7 @@ public struct MerchantApplication: Sendable {
                 makeID: { UUID(timeOrdered: now(), chance: UUID()) }, storeAPI: storeAPI,
                 onStep: configuration.onStep, logger: logger)
             do {
-                try await checkReach(merchant)
+                try await checkReach(merchant, configuration)
                 for file in files { try await merchant.importProducts(from: file) }
                 return try await open(
                     configuration, place, lock, merchant, storeAPI, metrics, now: now, logger: logger)
@@ -121,16 +122,36 @@ public struct MerchantApplication: Sendable {
     }
 
     /// Refuses to join environments while a user has sandbox credits, which nobody could spend then.
-    private static func checkReach(_ merchant: Merchant) async throws {
+    private static func checkReach(_ merchant: Merchant, _ configuration: MerchantServerConfiguration) async throws {
         guard let (user, balance) = try await merchant.unspendableBalance() else { return }
-        let (amount, currency) = (balance.amount, balance.currency)
         throw MerchantServerError(
             .invalidConfiguration,
-            "\(user) has \(amount) \(currency) in a balance of the sandbox, and nobody can spend them while "
-                + "join-environments is set. Start without join-environments. Or move such credits first: run "
-                + "“cornerstore merchant adjust \(user) --take \(amount) --currency \(currency) --environment sandbox” and "
-                + "“… --give \(amount) --currency \(currency) --environment production”, both without join-environments, for each "
-                + "user; this start names the next one.")
+            unspendable(
+                balance, of: user, in: configuration.dataDirectory,
+                schema: configuration.databaseURL.map { _ in configuration.schema }))
+    }
+
+    /// Describes a balance that nobody could spend, with the commands that move it.
+    /// - Parameter schema: the schema of the PostgreSQL database; nil for SQLite. The database's URL is not shown,
+    ///   because it may contain a password.
+    static func unspendable(
+        _ balance: Balance, of user: UserID, in dataDirectory: URL, schema: String?
+    ) -> String {
+        let currency = balance.currency.rawValue.shellWord
+        // An adjustment has a limit. The next start names the rest.
+        let amount = min(balance.amount, MerchantLimits.amount)
+        let place =
+            "--data \(dataDirectory.path.shellWord)"
+            + (schema.map { " --database URL --schema \($0.shellWord)" } ?? "")
+        func command(_ option: String, _ environment: String) -> String {
+            "“cornerstore merchant adjust \(user.rawValue.shellWord) \(option) \(amount) --currency \(currency) "
+                + "--environment \(environment) \(place)”"
+        }
+        return
+            "\(user) has \(balance.amount) \(balance.currency) in a balance of the sandbox, and nobody can spend them "
+            + "while join-environments is set. Start without join-environments. Or move such credits first: run "
+            + "\(command("--take", "sandbox")) and \(command("--give", "production")), both without join-environments, for "
+            + "each user; this start names the next one."
     }
 
     private static func way(

@@ -51,4 +51,22 @@ import Testing
             }
         }
     }
+
+    @Test func `the commands that move unspendable credits can be copied`() {
+        let balance = Balance(currency: "gold coins", amount: 1_500_000_000, environment: .sandbox)
+        let text = MerchantApplication.unspendable(
+            balance, of: "ann's $(id)", in: URL(fileURLWithPath: "/srv/my books"), schema: "books")
+        for (option, environment) in [("--take", "sandbox"), ("--give", "production")] {
+            let command =
+                #"cornerstore merchant adjust 'ann'\''s $(id)' \#(option) 1000000000 --currency 'gold coins' "#
+                + "--environment \(environment) --data '/srv/my books' --database URL --schema books"
+            #expect(text.contains("“\(command)”"), "\(text)")
+        }
+        let simple = MerchantApplication.unspendable(
+            Balance(currency: "coins", amount: 7, environment: .sandbox), of: "ann",
+            in: URL(fileURLWithPath: "/srv/books"), schema: nil)
+        #expect(
+            simple.contains(
+                "“cornerstore merchant adjust ann --take 7 --currency coins --environment sandbox --data /srv/books”"))
+    }
 }
