@@ -33,7 +33,13 @@ extension MerchantError {
     public init?(databaseError error: any Error) {
         guard let error = error as? DatabaseError else { return nil }
         switch error.code {
-        case .unavailable, .busy, .full, .serialization, .closed:
+        case .unavailable:
+            // From a commit, it means that the outcome is unknown.
+            self.init(
+                .unavailable,
+                "The merchant's database is unavailable. A change may have been recorded. Repeat the same request, "
+                    + "with the same key if it has one.")
+        case .busy, .full, .serialization, .closed:
             self.init(.unavailable, "The merchant's database is unavailable. Nothing was recorded. Try again.")
         case .invalidValue:
             self.init(.invalidRequest, "The request contains text that cannot be stored, such as a NUL character.")

@@ -1,5 +1,6 @@
 import BlobStorage
 import Crypto
+import Database
 import Foundation
 import MerchantWire
 import StoreReceipts
@@ -346,6 +347,16 @@ import Testing
             try ProductsFile(yaml: Array("app: a\nproducts:\n  - \(product)\n".utf8), file: "p.yaml")
         }
         #expect(error?.detail.hasPrefix("p.yaml: \(words)") == true, "\(error?.detail ?? "")")
+    }
+
+    @Test func `only an error after which nothing was recorded says so`() {
+        for code in [DatabaseError.Code.busy, .full, .serialization, .closed, .unavailable] {
+            let error = MerchantError(databaseError: DatabaseError(code, "secret"))
+            #expect(error?.code == .unavailable && error?.detail.contains("secret") == false)
+            // The outcome of a commit whose connection broke is unknown.
+            #expect(error?.detail.contains("Nothing was recorded") == (code != .unavailable), "\(code)")
+            #expect(error?.detail.contains("same key") == (code == .unavailable), "\(code)")
+        }
     }
 
     @Test func theLogHearsWhyEvidenceWasRefused() {
