@@ -312,4 +312,32 @@ import Testing
             #expect(try await shop.merchant.sweep().asked == 3)
         }
     }
+
+    @Test(arguments: Backend.available)
+    func `subscriptions are made due once in any collation`(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let (pages, due) = try await shop.database.write { connection in
+                if backend == .postgresql {
+                    // The root collation of Unicode compares letters before their case.
+                    try connection.execute(
+                        #"ALTER TABLE subscriptions ALTER COLUMN subscription_key TYPE TEXT COLLATE "und-x-icu""#)
+                }
+                for app in ["a", "B", "c", "D"] {
+                    try connection.execute(
+                        """
+                        INSERT INTO subscriptions (subscription_key, user_id, product_id, purchased_at, expires_at,
+                            status_signed_at)
+                        VALUES ($1, 'ann', 'monthly', 1, 2, 1)
+                        """, ["apple/P/com.example.\(app)/1"])
+                }
+                var found: [[String]] = []
+                repeat {
+                    let last = found.last?.last ?? ""
+                    found.append(try SubscriptionRow.makeDue(after: last, limit: 2, connection))
+                } while found.last?.isEmpty == false && found.count < 5
+                return (found, try connection.query("SELECT 1 FROM subscriptions WHERE ask_after = 0").count)
+            }
+            #expect(pages.map(\.count) == [2, 2, 0] && Set(pages.joined()).count == 4 && due == 4, "\(pages)")
+        }
+    }
 }

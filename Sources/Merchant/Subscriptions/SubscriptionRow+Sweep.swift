@@ -47,15 +47,18 @@ extension SubscriptionRow {
 
     /// Makes a page of subscriptions due at once, whatever the clocks say.
     /// - Parameter key: the last subscription of the page before; empty for the first page.
-    /// - Returns: the keys, in their order.
+    /// - Returns: the keys in the database's order, which depends on the collation of a PostgreSQL database.
     static func makeDue(after key: String, limit: Int, _ connection: Connection) throws -> [String] {
-        try connection.query(
+        let keys = try connection.query(
             """
-            UPDATE subscriptions SET ask_after = 0 WHERE subscription_key IN (
-                SELECT subscription_key FROM subscriptions WHERE subscription_key > $1
-                ORDER BY subscription_key LIMIT $2)
-            RETURNING subscription_key
+            SELECT subscription_key FROM subscriptions WHERE subscription_key > $1
+            ORDER BY subscription_key LIMIT $2
             """, [key, limit]
-        ).map { try $0.string(0) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        ).map { try $0.string(0) }
+        guard let last = keys.last else { return [] }
+        try connection.execute(
+            "UPDATE subscriptions SET ask_after = 0 WHERE subscription_key > $1 AND subscription_key <= $2",
+            [key, last])
+        return keys
     }
 }
