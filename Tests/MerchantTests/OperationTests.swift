@@ -314,6 +314,13 @@ import Testing
     @Test(arguments: [
         ("app: a\nproducts: []\n", true), ("products: []\n", false), ("app: a\n", false), ("[", false), ("", false),
         ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{entitlement: e}]}\n", true),
+        (
+            "# R&D *\napp: a\nproducts:\n"
+                + "  - {id: x, kind: consumable, grants: [{entitlement: e}], shelf: \"* Arts & Crafts\"}\n", true
+        ),
+        ("app: a\nproducts: [&b {id: x, kind: consumable, grants: [{entitlement: e}]}]\n", false),
+        ("app: a\nproducts: [{id: x, kind: consumable, grants: [{entitlement: e}], shelf:&b c}]\n", false),
+        ("app: a\nproducts: {\"b\":*b}\n", false),
         ("app: a\nproducts:\n  - {id: x, kind: thing, grants: [{entitlement: e}]}\n", false),
         ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: []}\n", false),
         ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{credits: 1}]}\n", false),
@@ -342,6 +349,8 @@ import Testing
             "{id: x, kind: consumable, grants: [{entitlement: e}]}\n  - {id: x, kind: consumable, grants: [{entitlement: e}]}",
             "product x is listed twice"
         ),
+        ("&a {id: x, kind: consumable, grants: [{entitlement: e}]}", "line 3: a word begins with & or *"),
+        ("{id: x, kind: consumable, grants: [{entitlement: e}], shelf: *a}", "line 3: a word begins with & or *"),
     ]) func whatIsMisspeltIsToldOfByItsPlace(_ product: String, _ words: String) {
         let error = #expect(throws: MerchantError.self) {
             try ProductsFile(yaml: Array("app: a\nproducts:\n  - \(product)\n".utf8), file: "p.yaml")

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import MerchantWire
 import StoreWire
@@ -31,9 +32,10 @@ public struct ProductsFile: Sendable, Equatable {
         }
         let contents: Contents
         do {
-            // Aliases could make a small file a large document.
-            guard !text.contains(where: { $0 == "&" || $0 == "*" }) else {
-                throw refuse("anchors (&) and aliases (*) are not supported; write the value instead")
+            if let line = Self.lineOfReference(bytes) {
+                throw refuse(
+                    "line \(line): a word begins with & or *, which is an anchor or alias of YAML. Neither is supported: "
+                        + "write the value instead. Comments and text cannot contain such a word either.")
             }
             contents = try YAMLDecoder().decode(Contents.self, from: text)
         } catch let error as DecodingError {
@@ -58,6 +60,19 @@ public struct ProductsFile: Sendable, Equatable {
             throw refuse("product \(product.productID) is listed twice")
         }
         for product in products { try product.check() }
+    }
+
+    /// Finds an anchor or alias, which could make a small file a large document. It begins a word, so `A & B` and
+    /// `R&D` contain none. A word in a comment or in quotes is not told apart.
+    /// - Returns: the line of the first one, from 1; nil when there is none.
+    private static func lineOfReference(_ bytes: [UInt8]) -> Int? {
+        let inWord = ASCIICharacters.alphanumeric.adding("\"'")
+        let found = bytes.indices.first { index in
+            guard bytes[index] == UInt8(ascii: "&") || bytes[index] == UInt8(ascii: "*") else { return false }
+            let endsWord = index + 1 == bytes.count || [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index + 1])
+            return !endsWord && (index == 0 || !inWord.contains(bytes[index - 1]))
+        }
+        return found.map { index in bytes[..<index].count { $0 == 0x0A } + 1 }
     }
 
     private struct Contents: Decodable {
