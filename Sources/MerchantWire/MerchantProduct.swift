@@ -114,7 +114,8 @@ public struct MerchantProduct: Codable, Sendable, Hashable {
 
 /// The products on sale in one app.
 public struct ProductList: Codable, Sendable, Equatable {
-    /// A number that rises with every change of the list. The list's entity tag (`ETag`) is made from it.
+    /// A number that rises with every change of the list. The list's entity tag (`ETag`) depends on its JSON instead,
+    /// because a restored database may count to the same number with another list.
     public var revision: Int64
     /// The products, sorted by identifier.
     public var products: [MerchantProduct]

@@ -35,8 +35,8 @@ struct RedemptionStateMachine: Sendable {
     /// no longer matches then.
     private var waiting: [Work: Int] = [:]
     private var lastTurn = 0
-    /// Work that was running when ``wake()`` was called. If it fails, it is retried at once, because its obstacle may
-    /// have just been removed.
+    /// Work that was running when ``wake()`` was called. If it fails in a way that has no delay, such as a missing
+    /// token, it is retried at once, because its obstacle may have just been removed.
     private var woken: Set<Work> = []
     private var deliveryAttempts: [ContentItemID: Int] = [:]
 

@@ -83,11 +83,6 @@ struct PostgreSQLTools: Sendable {
     /// Whether a text can be a schema's name in a statement.
     static func isName(_ name: String) -> Bool { Backups.PostgreSQLTools.isName(name) }
 
-    /// The first folder that contains all three programs.
-    static func find(in folders: [String]) throws -> URL {
-        try MerchantServerError.translating { try Backups.PostgreSQLTools.find(in: folders) }
-    }
-
     /// Writes a consistent snapshot of the schema to a file.
     func dump(into file: URL) async throws {
         try await MerchantServerError.awaiting { try await tools.dump([schema], into: file) }

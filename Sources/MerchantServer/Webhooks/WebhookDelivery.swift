@@ -158,7 +158,7 @@ public actor WebhookDelivery: Service {
         return events
     }
 
-    /// Takes the due events once, and makes one attempt for each.
+    /// Takes the due events once, and makes one attempt for each. Tests call it instead of running the service.
     /// - Returns: the number of events taken.
     /// - Throws: the outbox's error.
     @discardableResult

@@ -8,14 +8,17 @@ import Testing
     @Test func withoutTheProgramsItSaysSo() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let folders = [directory.url.path, "/nowhere"]
-            let error = #expect(throws: MerchantServerError.self) { try PostgreSQLTools.find(in: folders) }
+            func tools() throws -> PostgreSQLTools {
+                try PostgreSQLTools(url: "postgres://localhost/books", schema: "books", in: folders)
+            }
+            let error = #expect(throws: MerchantServerError.self) { try tools() }
             #expect(error?.code == .noTools && error?.detail.contains("pg_dump") == true)
             for name in ["pg_dump", "pg_restore", "psql"] {
                 let made = FileManager.default.createFile(
                     atPath: directory.path(name), contents: Data(), attributes: [.posixPermissions: 0o755])
                 #expect(made)
             }
-            #expect(try PostgreSQLTools.find(in: folders).path == directory.url.path)
+            _ = try tools()
         }
     }
 
