@@ -1,5 +1,5 @@
-import Console
 import ControlWire
+import CornerstoreEncoding
 import Foundation
 import Logging
 import ServiceLifecycle

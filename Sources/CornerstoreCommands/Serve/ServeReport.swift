@@ -1,4 +1,4 @@
-import Console
+import CornerstoreEncoding
 import Foundation
 import Store
 import StoreServer
