@@ -58,9 +58,48 @@ import Testing
             // Somebody else's copy of the refunded period takes nothing from who pays.
             #expect(try await shop.code { _ = try await shop.redeem(first, for: "bob") } == .expired)
             shop.clock.milliseconds += 1_000
-            let copy = shop.purchase("monthly", 1, expiresIn: 600_000)
+            // A copy of a longer period, from before the refund.
+            let copy = shop.purchase("monthly", 1, expiresIn: 600_000, signedAt: TestClock.start)
             #expect(try await shop.code { _ = try await shop.redeem(copy, for: "bob") } == .revoked)
             #expect(try await shop.rights("ann") == ["club": .active])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `evidence from after a refund reverses it when the notification was lost`(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let start = shop.clock.milliseconds
+            /// The purchases as the store signs them now.
+            func signed() -> [VerifiedPurchase] {
+                [
+                    shop.purchase("pro", 1, purchasedAt: start),
+                    shop.purchase("coins", 2, purchasedAt: start, stated: .consumable),
+                    shop.purchase("monthly", 3, expiresIn: 3_600_000, purchasedAt: start),
+                ]
+            }
+            func redeem() async throws -> RedemptionAnswer {
+                try await shop.merchant.redeem(
+                    VerifiedEvidence(environment: .production, bundleID: TestMerchant.bundleID, purchases: signed()),
+                    for: "ann")
+            }
+            _ = try await redeem()
+            for purchase in signed() { try await shop.notify("REFUND", purchase) }
+            #expect(try await shop.rights("ann") == ["pro": .revoked, "club": .revoked])
+            // The store may have read the purchases before the refund, and dated them after it.
+            shop.clock.milliseconds += RedemptionPlan.reversalMargin
+            #expect(try await shop.code { _ = try await redeem() } == .revoked)
+            shop.clock.milliseconds += 1
+            // A receipt does not state the refund of a consumable.
+            let receipt = shop.purchase("coins", 2, purchasedAt: start, upgraded: nil, stated: .consumable)
+            #expect(try await shop.code { _ = try await shop.redeem(receipt, for: "ann") } == .revoked)
+            #expect(try await shop.gems("ann") == 0)
+            #expect(Set(try await redeem().redeemed.map(\.transactionID)) == ["1", "2", "3"])
+            #expect(try await shop.rights("ann") == ["pro": .active, "club": .active])
+            #expect(try await shop.gems("ann") == 110)
+            // The late notification of the refund is older.
+            for purchase in signed() { try await shop.notify("REFUND", purchase, signedAt: start) }
+            #expect(try await shop.rights("ann") == ["pro": .active, "club": .active])
             #expect(try await shop.findings() == [])
         }
     }

@@ -60,7 +60,7 @@ struct Redeemer {
     }
 
     private func redeem(_ plan: inout RedemptionPlan, for claimant: Claimant) throws -> Outcome {
-        let known = try record(&plan)
+        let known = try record(&plan, from: claimant)
         let owner = try PurchaseOwner(of: plan.purchase, plan.key, known, claimant) {
             try AccountToken.owner($0, connection)
         }
@@ -92,9 +92,19 @@ struct Redeemer {
 
     /// Adds the facts that a purchase proves to its subscription, and the subscription's to the plan.
     /// - Returns: the subscription; nil for a purchase of another kind.
-    private func record(_ plan: inout RedemptionPlan) throws -> SubscriptionRow? {
+    private func record(_ plan: inout RedemptionPlan, from claimant: Claimant) throws -> SubscriptionRow? {
         guard plan.kind == .autoRenewableSubscription else { return nil }
-        let row = try record(plan.facts, about: plan.purchase)
+        var row = try record(plan.facts, about: plan.purchase)
+        // The store's notifications state reversals themselves.
+        if case .user = claimant, let facts = row?.facts, facts.isRefunded(plan.key),
+            let refund = facts[plan.key]?.refund, plan.provesReversal(ofRefundSignedAt: refund.signedAt)
+        {
+            let purchase = plan.purchase
+            row = try record(
+                Subscription(refundOf: purchase, plan.key, isReversal: true, signedAt: purchase.signedAt),
+                about: purchase)
+            try revocation(purchase, plan.key, plan.kind).reinstate()
+        }
         if let row { plan.learn(from: row.facts, policy, at: time(of: plan)) }
         return row
     }
@@ -151,7 +161,7 @@ struct Redeemer {
             return try grant(plan, to: owner, askedBy: user)
         }
         guard let row = try RedemptionRow.find(plan.key.text, connection) else { return .refused(.unavailable) }
-        if row.state == .revoked { return .refused(.revoked) }
+        if try staysRevoked(row, plan) { return .refused(.revoked) }
         if row.userID == owner { return again(plan, row, user) }
         if row.userID.rawValue.isEmpty {
             guard try downloads.allowRedemption(of: plan, by: owner) else { return .refused(.alreadyRedeemed) }
@@ -182,6 +192,15 @@ struct Redeemer {
         Revocation(
             purchase: purchase, kind: kind, key: key, signedAt: purchase.signedAt, policy: policy, times: times,
             events: events, settlement: settlement, connection: connection)
+    }
+
+    /// Whether a redemption is revoked and stays so. Reverses the refund when the evidence proves that the store has:
+    /// the notification about it may be lost.
+    private func staysRevoked(_ row: RedemptionRow, _ plan: RedemptionPlan) throws -> Bool {
+        guard row.state == .revoked else { return false }
+        guard plan.provesReversal(ofRefundSignedAt: row.stateSignedAt) else { return true }
+        try revocation(plan.purchase, plan.key, plan.kind).reinstate()
+        return false
     }
 
     /// Repeats the answer of an ended purchase to the user who redeemed it in time, and refuses it to others.
@@ -355,7 +374,7 @@ struct Redeemer {
                 return try grant(shared, to: owner, askedBy: user)
             }
             if let row = try RedemptionRow.find(place, connection), row.userID == owner {
-                return row.state == .revoked ? .refused(.revoked) : again(shared, row, user)
+                return try staysRevoked(row, plan) ? .refused(.revoked) : again(shared, row, user)
             }
         }
         return .refused(.alreadyRedeemed)

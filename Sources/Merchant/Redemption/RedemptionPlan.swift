@@ -108,6 +108,24 @@ struct RedemptionPlan: Sendable {
         purchase.revokedAt != nil && (kind != .autoRenewableSubscription || purchase.isUpgraded == false)
     }
 
+    /// How much later than a refund evidence must be signed to prove the refund's reversal, in milliseconds. A store
+    /// reads a purchase before it signs and dates the evidence, so evidence of the same moment may not know the refund.
+    static let reversalMargin: Int64 = 60_000
+
+    /// Whether the evidence proves that the store has reversed a refund: it states the purchase without the refund, and
+    /// the store signed it later.
+    ///
+    /// Only a signed transaction proves that for a consumable. A receipt states the cancellation of the other kinds
+    /// alone (Apple's “Receipt Validation Programming Guide”, “Receipt Fields”). An iOS 6 receipt is as old as its
+    /// purchase. A period that another plan has replaced has lost the rest of its price either way.
+    /// - Parameter signedAt: the time at which the store signed its statement about the refund.
+    func provesReversal(ofRefundSignedAt signedAt: Int64) -> Bool {
+        guard purchase.revokedAt == nil, purchase.isUpgraded != true, obstacle != .wrongKind,
+            kind != .consumable || purchase.isUpgraded != nil && purchase.statedKind != nil
+        else { return false }
+        return purchase.signedAt > signedAt + Self.reversalMargin
+    }
+
     /// Creates the answer about the purchase.
     func answer(redeemedAt: Int64, expiresAt: Int64?, grants: [ProductGrant], wentToNamedOwner: Bool)
         -> RedeemedTransaction
