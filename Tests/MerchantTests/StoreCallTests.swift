@@ -79,6 +79,38 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `credits that were not spent, and credits with a lifetime, are not counted as spent`(_ backend: Backend)
+        async throws
+    {
+        try await with(backend) { shop, api in
+            _ = try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            func consumed(_ purchase: VerifiedPurchase) async throws -> Int? {
+                try await shop.notify("CONSUMPTION_REQUEST", purchase)
+                #expect(try await shop.merchant.sendStoreCalls() == 1)
+                return try body(api)["consumptionPercentage"] as? Int
+            }
+            let (first, second) = (shop.purchase("coins", 1), shop.purchase("coins", 2))
+            _ = try await shop.redeem(first, for: "ann")
+            _ = try await shop.redeem(second, for: "ann")
+            // The first purchase's credits are taken back, so the second's are spent next.
+            try await shop.notify("REFUND", first)
+            try await spend(shop, 40, "a")
+            #expect(try await consumed(second) == 40_000)
+            // Later credits with a lifetime are spent before them, and later ones without a lifetime after them.
+            let passing = shop.purchase("passing", 3)
+            _ = try await shop.redeem(passing, shop.purchase("coins", 4), for: "ann")
+            try await spend(shop, 50, "b")
+            #expect(try await consumed(second) == 40_000)
+            #expect(try await consumed(passing) == 100_000)
+            // A partial refund of the second takes credits that nobody spent.
+            try await shop.notify("REFUND", shop.purchase("coins", 2, revoked: true, share: 30_000))
+            #expect(try await consumed(second) == 40_000)
+            try await spend(shop, 30, "c")
+            #expect(try await consumed(second) == 70_000)
+        }
+    }
+
     @Test(arguments: Backend.available) func nothingIsSentWithoutConsent(_ backend: Backend) async throws {
         try await with(backend) { shop, api in
             let purchase = shop.purchase("coins", 1)
