@@ -42,6 +42,13 @@ import Testing
         #expect(try options().logLevel() == .notice)
     }
 
+    @Test(arguments: [(.consumption, "grant"), (.accountTokens, "true")] as [(MerchantOption, String)])
+    func `requests to the store without keys are noticed at the start`(_ option: MerchantOption, _ value: String) throws
+    {
+        #expect(try options([option: value]).configuration().lacksStoreKeys)
+        #expect(try !options().configuration().lacksStoreKeys)
+    }
+
     @Test func theCommandLineOverridesTheEnvironmentAndTheFile() throws {
         let file = "port: 3\nhost: file\nschema: file\n"
         let environment = ["CORNERSTORE_MERCHANT_HOST": "environment", "CORNERSTORE_MERCHANT_SCHEMA": "environment"]

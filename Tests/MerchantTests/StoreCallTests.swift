@@ -2,6 +2,7 @@ import Database
 import Foundation
 import MerchantWire
 import StoreWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -193,6 +194,44 @@ import Testing
             #expect(try await shop.merchant.sendStoreCalls() == 0)
             shop.clock.milliseconds += Merchant.storeCallsKeptFor + 3_600_000
             #expect(try await shop.merchant.pruneStoreCalls() == 4)
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `a request that is given up is reported, also without keys`(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let purchase = shop.purchase("coins", 1)
+            _ = try await shop.redeem(purchase, for: "ann")
+            _ = try await shop.merchant.setConsumptionConsent(of: "ann", isGiven: true)
+            let dropped = Mutex<[String]>([])
+            func send(_ merchant: Merchant) async throws -> Int {
+                try await merchant.sendStoreCalls(to: .production) { call in
+                    dropped.withLock { $0.append("\(call.kind) \(call.transactionID) \(call.reason)") }
+                }
+            }
+            try await shop.notify("CONSUMPTION_REQUEST", purchase)
+            #expect(try await send(shop.merchant) == 1)
+            #expect(dropped.withLock { $0 } == [])
+            api.fail(.unknownTransaction)
+            try await shop.notify("CONSUMPTION_REQUEST", purchase)
+            #expect(try await send(shop.merchant) == 1)
+            #expect(dropped.withLock { $0 } == ["consumption 1 unknownTransaction: scripted"])
+
+            // The next start is without keys.
+            try await shop.notify("CONSUMPTION_REQUEST", purchase)
+            let (merchant, clock) = (shop.merchant, shop.clock)
+            let other = Merchant(
+                database: shop.database, blobs: merchant.blobs, verifier: merchant.verifier, policy: merchant.policy,
+                now: { clock.milliseconds }, makeID: { UUID() })
+            clock.milliseconds += Merchant.consumptionPatience(in: .production) - 1
+            #expect(try await send(other) == 0)
+            clock.milliseconds += 1
+            #expect(try await send(other) == 1)
+            #expect(try await send(other) == 0)
+            #expect(
+                dropped.withLock { $0.last } == "consumption 1 too late: the merchant has no key of the store's API")
+            clock.milliseconds += Merchant.storeCallsKeptFor + 1
+            #expect(try await other.pruneStoreCalls() == 3)
         }
     }
 

@@ -198,6 +198,11 @@ extension MerchantCommand {
                 try await MerchantApplication.open(configuration, now: { Date() }, logger: logger)
             }
             configuration.limits.tell(logger)
+            if configuration.lacksStoreKeys {
+                logger.warning(
+                    "the store gets no consumption information and no account tokens: give the keys of its API with --store-keys"
+                )
+            }
             let json = output.json
             let both = MerchantAndConsole(
                 merchant: application, console: consoleSettings, adminToken: options.adminToken, logger: logger)

@@ -50,16 +50,27 @@ extension Merchant {
     /// Each environment has a queue of its own, so that an unavailable host does not hold up the other environment's
     /// requests. An app's host that is unavailable is not asked again in the round. One that does not answer delays the
     /// other apps' requests to the environment by its time limit, once in the round.
-    /// - Parameter limit: the most requests, 1 to ``storeCallsRound``.
+    ///
+    /// Without keys, it sends nothing and gives up the requests for which it is too late.
+    /// - Parameters:
+    ///   - limit: the most requests, 1 to ``storeCallsRound``.
+    ///   - onDrop: called with each request that is given up.
     /// - Returns: the number of requests taken.
     /// - Throws: ``DatabaseError``, `CancellationError`.
     @discardableResult
     public func sendStoreCalls(
-        to environment: StoreEnvironment, limit: Int = storeCallsRound
+        to environment: StoreEnvironment, limit: Int = storeCallsRound,
+        onDrop: @Sendable (DroppedStoreCall) -> Void = { _ in }
     ) async throws -> Int {
-        guard let storeAPI, storeAPI.hasKeys else { return 0 }
         let now = self.now()
         let limit = min(max(limit, 1), Self.storeCallsRound)
+        guard let storeAPI, storeAPI.hasKeys else {
+            let calls = try await database.read {
+                try StoreCalls.overdue(to: environment, at: now, limit: limit, $0)
+            }
+            for call in calls { try await settle(call, "too late: the merchant has no key of the store's API", onDrop) }
+            return calls.count
+        }
         let calls = try await database.write {
             try StoreCalls.takeDue(
                 to: environment, at: now, leaseEnd: now + Self.storeCallLease, limit: limit, $0)
@@ -73,7 +84,7 @@ extension Merchant {
                 continue
             }
             do {
-                unavailable[call.bundleID] = try await send(call, storeAPI)
+                unavailable[call.bundleID] = try await send(call, storeAPI, onDrop)
             } catch let error where !(error is CancellationError) {
                 // One request that cannot be made does not hold up the others.
                 let due = self.now() + Self.pause(after: call.attempts + 1)
@@ -93,13 +104,15 @@ extension Merchant {
 
     /// Sends a request, and records the result.
     /// - Returns: the time before which the app's host is not asked again; nil unless it is unavailable.
-    private func send(_ call: StoreCall, _ storeAPI: any StoreAPI) async throws -> Int64? {
+    private func send(
+        _ call: StoreCall, _ storeAPI: any StoreAPI, _ onDrop: @Sendable (DroppedStoreCall) -> Void
+    ) async throws -> Int64? {
         guard now() < call.endsAt else {
-            try await settle(call, "too late")
+            try await settle(call, "too late", onDrop)
             return nil
         }
         guard let request = try await request(of: call) else {
-            try await settle(call, "no consent")
+            try await settle(call, DroppedStoreCall.noConsent, onDrop)
             return nil
         }
         do {
@@ -114,7 +127,7 @@ extension Merchant {
             if error.isTemporary, due < call.endsAt {
                 try await database.write { try StoreCalls.postpone(call, to: due, reason, $0) }
             } else {
-                try await settle(call, reason)
+                try await settle(call, reason, onDrop)
             }
             return error.code == .unavailable ? now + max(Self.hostPause, retryAfter) : nil
         }
@@ -126,9 +139,14 @@ extension Merchant {
         return min(Int64(60_000) << doublings, 3_600_000)
     }
 
-    private func settle(_ call: StoreCall, _ result: String) async throws {
+    /// Records the end of a request.
+    /// - Parameter onDrop: called with a request that is given up.
+    private func settle(
+        _ call: StoreCall, _ result: String, _ onDrop: @Sendable (DroppedStoreCall) -> Void = { _ in }
+    ) async throws {
         let now = self.now()
         try await database.write { try StoreCalls.settle(call, result, at: now, $0) }
+        onDrop(DroppedStoreCall(call, result))
     }
 
     /// Makes the request of a call from what the books say now; nil when the user has withdrawn the consent, or the
@@ -147,6 +165,34 @@ extension Merchant {
             }
         }
     }
+}
+
+/// A request to a store's API that the merchant had promised and does not send any more.
+public struct DroppedStoreCall: Sendable, Equatable {
+    /// The reason for a user who has withdrawn the consent, or a merchant that no longer answers.
+    static let noConsent = "no consent"
+
+    /// What the request was to tell the store: `consumption` or `accountToken`.
+    public let kind: String
+    /// The app in which the purchase was made.
+    public let bundleID: BundleID
+    /// The environment whose host was to receive the request.
+    public let environment: StoreEnvironment
+    /// The transaction that the request names.
+    public let transactionID: String
+    /// Why it was given up: the store's refusal, or that it is too late.
+    public let reason: String
+
+    init(_ call: StoreCall, _ reason: String) {
+        kind = call.kind.rawValue
+        bundleID = call.bundleID
+        environment = call.environment
+        transactionID = call.transactionID
+        self.reason = reason
+    }
+
+    /// Whether the user or the merchant did not want it any more.
+    public var isUnwanted: Bool { reason == Self.noConsent }
 }
 
 extension StoreCall {

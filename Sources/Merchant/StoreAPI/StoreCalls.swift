@@ -59,17 +59,34 @@ enum StoreCalls {
             UPDATE api_calls SET due_at = $2 WHERE state = 'waiting' AND due_at <= $1 AND call_id IN (
                 SELECT call_id FROM api_calls WHERE state = 'waiting' AND due_at <= $1 AND environment = $4
                 ORDER BY due_at, call_id LIMIT $3)
-            RETURNING call_id, kind, user_id, bundle_id, environment, transaction_id, purchase, ends_at, attempts
+            RETURNING \(columns)
             """, [now, leaseEnd, limit, environment.rawValue]
-        ).compactMap { row in
-            guard let kind = StoreCall.Kind(rawValue: try row.string(1)),
-                let environment = StoreEnvironment(rawValue: try row.string(4))
-            else { return nil }
-            return StoreCall(
-                id: try row.string(0), kind: kind, userID: UserID(try row.string(2)),
-                bundleID: BundleID(try row.string(3)), environment: environment, transactionID: try row.string(5),
-                purchase: try row.string(6), endsAt: try row.int64(7), attempts: try row.int(8))
-        }
+        ).compactMap { try call($0) }
+    }
+
+    /// Returns requests to one environment that wait and for which it is too late. The caller settles them.
+    static func overdue(
+        to environment: StoreEnvironment, at now: Int64, limit: Int, _ connection: Connection
+    ) throws -> [StoreCall] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM api_calls WHERE state = 'waiting' AND ends_at <= $1 AND environment = $2
+            ORDER BY due_at, call_id LIMIT $3
+            """, [now, environment.rawValue, limit]
+        ).compactMap { try call($0) }
+    }
+
+    private static let columns =
+        "call_id, kind, user_id, bundle_id, environment, transaction_id, purchase, ends_at, attempts"
+
+    private static func call(_ row: Row) throws -> StoreCall? {
+        guard let kind = StoreCall.Kind(rawValue: try row.string(1)),
+            let environment = StoreEnvironment(rawValue: try row.string(4))
+        else { return nil }
+        return StoreCall(
+            id: try row.string(0), kind: kind, userID: UserID(try row.string(2)), bundleID: BundleID(try row.string(3)),
+            environment: environment, transactionID: try row.string(5), purchase: try row.string(6),
+            endsAt: try row.int64(7), attempts: try row.int(8))
     }
 
     /// Records that a request is sent again later, unless it was replaced meanwhile.

@@ -52,6 +52,10 @@ public struct MerchantServerConfiguration: Sendable {
     public var remote: RemoteStore?
     /// The keys of stores' APIs, one for each app.
     public var storeAPI: [StoreAPIAccess] = []
+    /// Whether the policy asks for requests to the stores' API, and there is no key with which to send them.
+    public var lacksStoreKeys: Bool {
+        storeAPI.isEmpty && (policy.consumption != nil || policy.setsAccountTokens)
+    }
     /// The receiver of webhooks; nil for none.
     public var webhooks: WebhookReceiver?
     /// The bucket for content; nil for a folder in the data directory.

@@ -22,7 +22,7 @@ struct StoreAPIService: Service {
                 for environment in StoreEnvironment.allCases {
                     group.addTask { await self.makeRounds { await self.sendCalls(to: environment) } }
                 }
-                group.addTask { await self.makeRounds { await self.sweep() } }
+                group.addTask { await self.makeRounds { if self.storeAPI.hasKeys { await self.sweep() } } }
             }
         }
     }
@@ -30,14 +30,22 @@ struct StoreAPIService: Service {
     /// Makes rounds with pauses until the task is cancelled.
     private func makeRounds(_ round: @Sendable () async -> Void) async {
         while !Task.isCancelled {
-            if storeAPI.hasKeys { await round() }
+            await round()
             do { try await pacing.sleep(Self.pause) } catch { return }
         }
     }
 
     private func sendCalls(to environment: StoreEnvironment) async {
         do {
-            try await merchant.sendStoreCalls(to: environment)
+            try await merchant.sendStoreCalls(to: environment) { [logger] call in
+                logger.log(
+                    level: call.isUnwanted ? .info : .warning, "gave up a request to the store",
+                    metadata: [
+                        "request": .string(call.kind), "app": .string(call.bundleID.rawValue),
+                        "environment": .string(call.environment.rawValue),
+                        "transaction": .string(call.transactionID), "reason": .string(call.reason),
+                    ])
+            }
         } catch {
             report("requests to the store were not sent", error)
         }
