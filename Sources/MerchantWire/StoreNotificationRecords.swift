@@ -8,6 +8,8 @@ public struct StoreNotificationRecord: Codable, Sendable, Equatable {
         case applied
         /// The notification concerns nothing in the books, such as a test.
         case ignored
+        /// The merchant recorded what the notification states, and did not grant the purchase that it reports.
+        case refused
     }
 
     /// The notification's identifier (`notificationUUID`).
@@ -18,6 +20,8 @@ public struct StoreNotificationRecord: Codable, Sendable, Equatable {
     public var subtype: String?
     /// The effect; nil for a notification that an earlier version of the merchant received.
     public var outcome: Outcome?
+    /// Why the purchase was not granted; nil unless ``outcome`` is `refused`.
+    public var refusal: MerchantErrorCode?
     /// The environment; nil when the notification names none, or an earlier version of the merchant received it.
     public var environment: StoreEnvironment?
     /// The app; nil as ``environment``.
@@ -34,13 +38,15 @@ public struct StoreNotificationRecord: Codable, Sendable, Equatable {
     /// Creates a record.
     public init(
         notificationID: String, type: String, subtype: String? = nil, outcome: Outcome? = nil,
-        environment: StoreEnvironment? = nil, bundleID: BundleID? = nil, transactionID: String? = nil,
+        refusal: MerchantErrorCode? = nil, environment: StoreEnvironment? = nil, bundleID: BundleID? = nil,
+        transactionID: String? = nil,
         originalTransactionID: String? = nil, signedAt: Int64, receivedAt: Int64
     ) {
         self.notificationID = notificationID
         self.type = type
         self.subtype = subtype
         self.outcome = outcome
+        self.refusal = refusal
         self.environment = environment
         self.bundleID = bundleID
         self.transactionID = transactionID
@@ -51,7 +57,7 @@ public struct StoreNotificationRecord: Codable, Sendable, Equatable {
 
     private enum CodingKeys: String, CodingKey {
         case notificationID = "notificationId"
-        case type, subtype, outcome, environment
+        case type, subtype, outcome, refusal, environment
         case bundleID = "bundleId"
         case transactionID = "transactionId"
         case originalTransactionID = "originalTransactionId"

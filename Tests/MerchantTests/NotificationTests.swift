@@ -73,6 +73,39 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `a reported purchase that cannot be granted is recorded as refused`(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let token = try await shop.merchant.describe("ann").accountToken
+            let purchases = [
+                shop.purchase("new", 1, token: token), shop.purchase("new", 2, expiresIn: 60_000, token: token),
+                // A consumable does not expire.
+                shop.purchase("coins", 3, expiresIn: 60_000, token: token),
+            ]
+            let codes: [MerchantErrorCode] = [.unknownProduct, .unknownProduct, .wrongKind]
+            for (purchase, code) in zip(purchases, codes) {
+                let outcome = try await shop.notify("ONE_TIME_CHARGE", purchase, id: purchase.transactionID)
+                guard case .refused(let refused) = outcome else {
+                    Issue.record("\(outcome)")
+                    continue
+                }
+                #expect(refused.code == code && refused.transactionID == purchase.transactionID)
+                #expect(
+                    try await shop.notify("ONE_TIME_CHARGE", purchase, id: purchase.transactionID) == .duplicate)
+            }
+            // Of a period that is over there is nothing to grant.
+            let over = shop.purchase(
+                "monthly", 4, expiresIn: 60_000, purchasedAt: shop.clock.milliseconds - 60_000, token: token)
+            #expect(try await shop.notify("DID_RENEW", over, id: "4") == .applied)
+            let records = try await shop.merchant.notifications().notifications
+            #expect(
+                Dictionary(uniqueKeysWithValues: records.map { ($0.notificationID, $0.refusal) })
+                    == ["1": .unknownProduct, "2": .unknownProduct, "3": .wrongKind, "4": nil])
+            #expect(records.count(where: { $0.outcome == .refused }) == 3)
+            #expect(try await shop.gems("ann") == 0)
+        }
+    }
+
     @Test(arguments: Backend.available) func aRefundRevokesANonConsumable(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("pro", 1), shop.purchase("issue", 2), for: "ann")

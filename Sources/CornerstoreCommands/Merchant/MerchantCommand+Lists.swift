@@ -128,7 +128,8 @@ extension MerchantCommand {
                     rows: list.notifications.map {
                         [
                             Moment.text($0.receivedAt), Moment.text($0.signedAt), $0.type, $0.subtype ?? "",
-                            $0.outcome?.rawValue ?? "", $0.environment?.rawValue ?? "", $0.transactionID ?? "",
+                            $0.refusal.map { "refused: \($0.rawValue)" } ?? $0.outcome?.rawValue ?? "",
+                            $0.environment?.rawValue ?? "", $0.transactionID ?? "",
                             $0.originalTransactionID ?? "", $0.notificationID,
                         ]
                     }

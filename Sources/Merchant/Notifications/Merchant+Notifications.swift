@@ -3,13 +3,16 @@ import MerchantWire
 import StoreWire
 
 /// The result of a notification.
-public enum NotificationOutcome: String, Sendable {
+public enum NotificationOutcome: Sendable, Equatable {
     /// The notification changed the merchant's records.
     case applied
     /// The notification was already applied.
     case duplicate
     /// The notification has no effect for this merchant.
     case ignored
+    /// The merchant recorded what the notification states, and did not grant the purchase that it reports: the operator
+    /// may have to list the product or correct its kind.
+    case refused(RefusedTransaction)
 }
 
 extension Merchant {
@@ -27,7 +30,8 @@ extension Merchant {
 
     /// Applies a notification, once for each notification identifier. Notifications may arrive in any order: the one
     /// that was signed last decides.
-    /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity exceeds the limit; ``DatabaseError``.
+    /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity exceeds the limit, or the code of a temporary
+    ///   refusal; ``DatabaseError``.
     @discardableResult
     public func apply(_ notification: VerifiedNotification) async throws -> NotificationOutcome {
         let times = self.times
@@ -51,8 +55,11 @@ extension Merchant {
                         notification, isIgnored ? .ignored : .applied, at: times.machine, connection)
                 else { return .duplicate }
                 if isIgnored { return .ignored }
-                try handler.apply(effect)
-                return .applied
+                guard let refused = try handler.apply(effect) else { return .applied }
+                // The store sends the notification again.
+                if refused.code.isRetryable { throw MerchantError(refused.code) }
+                try NotificationRecords.refuse(notification.notificationID, refused.code, connection)
+                return .refused(refused)
             }
         }
     }

@@ -59,13 +59,18 @@ struct NotificationHandler {
     }
 
     /// Applies the notification.
-    func apply(_ effect: NotificationEffect) throws {
+    /// - Returns: the purchase that the notification reports, if it was refused. One that is over or refunded is not:
+    ///   there was nothing to grant.
+    @discardableResult
+    func apply(_ effect: NotificationEffect) throws -> RefusedTransaction? {
         if kind == .autoRenewableSubscription { try SubscriptionRow.lock(subscriptionKey, connection) }
-        try perform(effect)
+        let refused = try perform(effect)
         try settlement.finish(connection)
+        guard let refused, refused.code != .expired, refused.code != .revoked else { return nil }
+        return refused
     }
 
-    private func perform(_ effect: NotificationEffect) throws {
+    private func perform(_ effect: NotificationEffect) throws -> RefusedTransaction? {
         switch effect {
         case .refund:
             try recordRefund(isReversal: false)
@@ -76,13 +81,13 @@ struct NotificationHandler {
             try revocation().reinstate()
             // The purchase may have arrived while it was refunded.
             try redeemIfNew()
-        case .purchase: try applyNews { try redeemForOwner() }
+        case .purchase: return try applyNews { try redeemForOwner() }
         // The news of the transaction's purchase may come later.
         case .renewal: try applyNews { try redeemIfNew() }
         case .consumption:
-            guard let call = try consumptionCall() else { return }
-            try StoreCalls.insert(call, at: times.machine, connection)
+            if let call = try consumptionCall() { try StoreCalls.insert(call, at: times.machine, connection) }
         }
+        return nil
     }
 
     /// The answer to the store's question about consumption; nil when the merchant does not answer.
@@ -99,12 +104,14 @@ struct NotificationHandler {
             of: purchase, key, askedBy: notification.notificationID, policy, at: times.machine, connection)
     }
 
-    private func applyNews(_ redeem: () throws -> Void) throws {
+    @discardableResult
+    private func applyNews(_ redeem: () throws -> RefusedTransaction?) throws -> RefusedTransaction? {
         let before = try known?.facts
         let statedAt = before?.statedAt ?? 0
-        try redeem()
-        if tellsChangesOnly, let before, let after = try known?.facts, after.saysTheSame(as: before) { return }
+        let refused = try redeem()
+        if tellsChangesOnly, let before, let after = try known?.facts, after.saysTheSame(as: before) { return refused }
         if notification.signedAt >= statedAt || notification.type == "RENEWAL_EXTENDED" { try tellUser() }
+        return refused
     }
 
     /// The subscription of the purchase; nil when the purchase has none or it is not known.
@@ -123,16 +130,26 @@ struct NotificationHandler {
 
     /// Redeems the purchase for its owner, with the news. Without a known owner, the purchase waits until an app
     /// redeems it.
-    private func redeemForOwner() throws {
-        guard case .plan(var plan) = item else { return try recordNews() }
-        plan.statement = RenewalStatement(notification)
-        _ = try redeemer.redeem([.plan(plan)], for: .store)
+    /// - Returns: the refused purchase; nil when it was redeemed or waits.
+    private func redeemForOwner() throws -> RefusedTransaction? {
+        var items = item.map { [$0] } ?? []
+        if case .plan(var plan) = item {
+            plan.statement = RenewalStatement(notification)
+            items = [.plan(plan)]
+        } else {
+            try recordNews()
+        }
+        return try redeemer.redeem(items, for: .store).refused.first
     }
 
     /// Redeems the purchase for its owner, unless somebody has redeemed it, and records the news.
-    private func redeemIfNew() throws {
+    /// - Returns: as ``redeemForOwner()``.
+    @discardableResult
+    private func redeemIfNew() throws -> RefusedTransaction? {
         let isRedeemed = try RedemptionRow.find(try knownKey().text, connection).map { $0.userID != "" } ?? false
-        try isRedeemed ? recordNews() : redeemForOwner()
+        guard isRedeemed else { return try redeemForOwner() }
+        try recordNews()
+        return nil
     }
 
     private func recordNews() throws {

@@ -22,6 +22,16 @@ enum NotificationRecords {
             ]) == 1
     }
 
+    /// Records that the purchase of a notification was not granted.
+    static func refuse(_ notificationID: String, _ code: MerchantErrorCode, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE notifications SET outcome = $2 WHERE notification_id = $1",
+            [notificationID, refusalPrefix + code.rawValue])
+    }
+
+    /// The beginning of the column `outcome` of a refused notification, before the code.
+    private static let refusalPrefix = StoreNotificationRecord.Outcome.refused.rawValue + "/"
+
     /// Returns notifications, the last received first.
     static func page(
         before cursor: TimeCursor?, limit: Int, _ connection: Connection
@@ -34,9 +44,13 @@ enum NotificationRecords {
             ORDER BY received_at DESC, notification_id DESC LIMIT $3
             """, [cursor?.time ?? Int64.max, cursor?.key ?? "", limit]
         ).map { row in
-            StoreNotificationRecord(
+            let outcome = try row.optionalString(3) ?? ""
+            let isRefused = outcome.utf8.starts(with: refusalPrefix.utf8)
+            return StoreNotificationRecord(
                 notificationID: try row.string(0), type: try row.string(1), subtype: try row.optionalString(2),
-                outcome: try row.optionalString(3).flatMap { StoreNotificationRecord.Outcome(rawValue: $0) },
+                outcome: isRefused ? .refused : StoreNotificationRecord.Outcome(rawValue: outcome),
+                refusal: isRefused
+                    ? MerchantErrorCode(String(outcome.dropFirst(refusalPrefix.count))) : nil,
                 environment: try row.optionalString(4).flatMap { StoreEnvironment(rawValue: $0) },
                 bundleID: try row.optionalString(5).map { BundleID($0) }, transactionID: try row.optionalString(6),
                 originalTransactionID: try row.optionalString(7), signedAt: try row.int64(8),

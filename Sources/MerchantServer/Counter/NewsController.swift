@@ -20,7 +20,16 @@ struct NewsController: Sendable {
     @Sendable private func receive(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let body = try await request.decodeJSON(Body.self, upTo: MerchantLimits.notification)
         let outcome = try await merchant.receive(signedPayload: Array(body.signedPayload.utf8))
-        context.logger.debug("notification", metadata: ["outcome": .string(outcome.rawValue)])
+        if case .refused(let refused) = outcome {
+            context.logger.warning(
+                "a purchase that the store reported was not granted",
+                metadata: [
+                    "code": .string(refused.code.rawValue), "product": .string(refused.productID.rawValue),
+                    "transaction": .string(refused.transactionID),
+                ])
+        } else {
+            context.logger.debug("notification", metadata: ["outcome": "\(outcome)"])
+        }
         return Response(status: .ok)
     }
 }

@@ -162,6 +162,9 @@ struct OpenAPITests {
                             notificationID: "n", type: "DID_RENEW", subtype: "BILLING_RECOVERY", outcome: .applied,
                             environment: .sandbox, bundleID: "b", transactionID: "2", originalTransactionID: "1",
                             signedAt: 1, receivedAt: 2),
+                        StoreNotificationRecord(
+                            notificationID: "r", type: "ONE_TIME_CHARGE", outcome: .refused, refusal: .unknownProduct,
+                            signedAt: 1, receivedAt: 2),
                         StoreNotificationRecord(notificationID: "m", type: "TEST", signedAt: 1, receivedAt: 2),
                     ], next: "2-n")
             ),
