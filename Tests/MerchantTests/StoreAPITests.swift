@@ -131,6 +131,45 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `an identifier repeats the answer to every user who has redeemed the purchase`(_ backend: Backend) async throws
+    {
+        try await with(backend) {
+            $0.conflict = .family(members: 2)
+        } _: { shop, api in
+            let pro = shop.transaction("pro", "7", ["type": "Non-Consumable"])
+            let month = period(shop, 1, from: shop.clock.milliseconds)
+            let (forever, passing) = (try info(shop, pro), try info(shop, month))
+            let status = try statuses(shop, 1, month)
+            api.answer { sent in
+                switch (sent.request, sent.environment) {
+                case (.transaction("7"), .sandbox): return forever
+                case (.transaction("1"), .sandbox): return passing
+                case (.statuses, .sandbox): return status
+                default: throw StoreAPIError(.unknownTransaction, "HTTP 404")
+                }
+            }
+            for user in ["ann", "bob"] as [UserID] {
+                for fields in [pro, month] {
+                    _ = try await shop.merchant.redeem(.signedTransaction(try shop.sign(fields)), for: user)
+                }
+            }
+            for (id, isOver) in [("7", false), ("1", false), ("1", true)] {
+                if isOver { shop.clock.milliseconds += Self.month }
+                for user in ["ann", "bob"] as [UserID] {
+                    let answer = try await shop.merchant.redeem(transactionID: id, for: user)
+                    #expect(answer.redeemed.map(\.transactionID) == [id], "\(user)")
+                }
+                // Who has only guessed the identifier gets nothing.
+                #expect(
+                    try await shop.code { _ = try await shop.merchant.redeem(transactionID: id, for: "cid") }
+                        == (isOver ? .expired : .alreadyRedeemed))
+            }
+            #expect(try await shop.rights("cid") == [:])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
     @Test func withoutAClientThereIsNoKey() async throws {
         try await TestMerchant.with(.sqlite) { shop async throws in
             #expect(

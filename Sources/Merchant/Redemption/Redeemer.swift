@@ -154,7 +154,7 @@ struct Redeemer {
             switch try enterSubscription(plan, known, owner) {
             case .own: break
             case .guest(let members): return try joinFamily(plan, members, owner, user)
-            case .refused(let code): return .refused(code)
+            case .refused(let code): return try answerAgain(plan, owner, user, code)
             }
         }
         if try RedemptionRow.insert(plan, key: plan.key.text, for: owner, at: time(of: plan), connection) {
@@ -203,16 +203,16 @@ struct Redeemer {
         return false
     }
 
-    /// Repeats the answer of an ended purchase to the user who redeemed it in time, and refuses it to others.
+    /// Repeats the answer to a user who has redeemed the purchase, under whichever policy, and refuses it to others.
     private func answerAgain(
         _ plan: RedemptionPlan, _ owner: UserID, _ user: UserID, _ obstacle: MerchantErrorCode
     ) throws -> Outcome {
         // A family member may have redeemed the purchase before its first user.
-        for key in plan.key.places(policy.members) {
-            guard let row = try RedemptionRow.find(key, connection) else { continue }
-            if row.state == .granted, row.userID == owner { return again(plan, row, user) }
+        let rows = try RedemptionRow.findAll(plan.key, connection)
+        guard let row = rows.first(where: { $0.userID == owner && $0.state == .granted }) else {
+            return .refused(obstacle)
         }
-        return .refused(obstacle)
+        return again(plan, row, user)
     }
 
     // MARK: Granting
@@ -337,7 +337,7 @@ struct Redeemer {
     ) throws -> Outcome {
         guard plan.kind != .consumable else { return .refused(.alreadyRedeemed) }
         switch policy.conflict {
-        case .refuse: return .refused(.alreadyRedeemed)
+        case .refuse: return try answerAgain(plan, owner, user, .alreadyRedeemed)
         case .transfer:
             // Credits stay with the first user.
             let rights = row.grants.filter { !$0.isCredits }

@@ -17,6 +17,16 @@ extension RedemptionRow {
         try connection.queryOne(findText, [key]).map { try RedemptionRow($0) }
     }
 
+    private static let findAllText = """
+        SELECT \(columns) FROM redemptions
+        WHERE redemption_key IN (\((1...RedemptionKey.mostPlaces).map { "$\($0)" }.joined(separator: ", ")))
+        """
+
+    /// Returns the redemptions of a purchase by all users who share it.
+    static func findAll(_ key: RedemptionKey, _ connection: Connection) throws -> [RedemptionRow] {
+        try connection.query(findAllText, key.places(RedemptionKey.mostPlaces)).map { try RedemptionRow($0) }
+    }
+
     /// Returns a page of redemptions, sorted by key.
     /// - Parameter key: the last key of the previous page; empty for the first page.
     static func page(after key: String, limit: Int, _ connection: Connection) throws -> [RedemptionRow] {
