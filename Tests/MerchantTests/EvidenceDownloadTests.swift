@@ -123,6 +123,31 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `a period that was downloaded and then extended has one end in all answers`(_ backend: Backend) async throws {
+        try await Self.with(backend, Self.policy(.refuse)) { shop async throws in
+            let (start, end) = (shop.clock.milliseconds, shop.clock.milliseconds + 60_000)
+            func period(_ end: Int64) -> [String: Any] {
+                shop.transaction(
+                    "magazine", "2000000000000001",
+                    [
+                        "webOrderLineItemId": "2000000000000001", "expiresDate": end, "purchaseDate": start,
+                        "type": "Auto-Renewable Subscription",
+                    ])
+            }
+            let evidence = Evidence.signedTransaction(try shop.sign(period(end)))
+            #expect(try await Self.download(shop, "ann", evidence) == nil)
+            shop.clock.milliseconds += 1_000
+            let news = try shop.notification("RENEWAL_EXTENDED", period(end + 30_000), id: "n-1")
+            #expect(try await shop.merchant.receive(signedPayload: news) == .applied)
+            let first = try await shop.merchant.redeem(evidence, for: "ann")
+            #expect(first.redeemed.map(\.expiresAt) == [end + 30_000])
+            #expect(try await shop.merchant.redeem(evidence, for: "ann") == first)
+            let records = try await shop.merchant.redemptions(of: "ann").redemptions
+            #expect(records.map(\.expiresAt) == [end + 30_000])
+        }
+    }
+
     /// A refused redemption leaves nothing behind, and a refund reaches a purchase that was only downloaded.
     @Test(arguments: Backend.available) func aSubscriptionsPeriodIsBoundToo(_ backend: Backend) async throws {
         try await Self.with(backend, Self.policy(.refuse)) { shop async throws in

@@ -228,10 +228,11 @@ extension RedemptionRow {
     ) throws -> Bool {
         try connection.execute(
             """
-            UPDATE redemptions SET user_id = $2, grants = $3, redeemed_at = $4, state = 'granted', quantity = $5
+            UPDATE redemptions SET user_id = $2, grants = $3, redeemed_at = $4, state = 'granted', quantity = $5,
+                expires_at = $6
             WHERE redemption_key = $1 AND user_id = '' AND state = 'open'
             """,
-            [key, user.rawValue, plan.grantsJSON, now, plan.purchase.quantity]) == 1
+            [key, user.rawValue, plan.grantsJSON, now, plan.purchase.quantity, plan.expiresAt]) == 1
     }
 
     /// Moves a redemption to another user, who gets only its rights. Returns false when it has moved meanwhile.
