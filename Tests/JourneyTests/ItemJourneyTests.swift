@@ -76,7 +76,8 @@ struct ItemJourneyTests {
             #expect([200, 303].contains(sent.status))
             let lookup = try await HTTPReply("GET", "\(store.addresses.storefront)/lookup?id=4000")
             #expect(
-                String(decoding: lookup.body, as: UTF8.self).contains("\"averageUserRating\":5, \"userRatingCount\":1"))
+                String(decoding: lookup.body, as: UTF8.self).contains(
+                    "\"averageUserRating\":5.0, \"userRatingCount\":1"))
         }
     }
 
