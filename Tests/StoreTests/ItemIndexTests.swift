@@ -92,7 +92,11 @@ import Testing
             #expect(
                 try index.items(of: 900, kinds: [.song], in: .unitedStates, newestFirst: true, limit: 3).map(\.number)
                     == [6, 4, 3])
-            #expect(try index.newest(in: .unitedStates, limit: 3).map(\.number) == [6, 4, 3])
+            // The second time, the index remembers the storefront's newest.
+            for _ in 1...2 { #expect(try index.newest(in: .unitedStates, limit: 3).map(\.number) == [6, 4, 3]) }
+            let germany = try #require(Storefront.named("DEU"))
+            for _ in 1...2 { #expect(try index.newest(in: germany, limit: 2).map(\.number) == [6, 5]) }
+            #expect(try index.newest(in: germany, limit: 3).map(\.number) == [6, 5, 4])
             #expect(try index.creator(900)?.creator.name == "Example Works")
             #expect(try index.creator(901) == nil)
         }

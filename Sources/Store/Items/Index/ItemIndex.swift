@@ -6,11 +6,15 @@ import Synchronization
 /// The items of a catalog in a SQLite file, for look-ups and search. The file is derived from the catalog and never
 /// changes; a changed catalog gets a new one (``ItemIndexes``).
 ///
-/// All methods are synchronous and take well under a millisecond, searches a few.
+/// All methods are synchronous and take well under a millisecond, searches a few. The first ``newest(in:limit:)`` of a
+/// storefront that shows few items takes as long as reading all items.
 public final class ItemIndex: Sendable {
     private let file: String
     /// The connections that nobody uses. There are as many as threads have read at once.
     private let idle = Mutex<[Reader]>([])
+    /// The numbers of the newest items of the storefronts that asked for them, and the most that they asked for. There
+    /// are as many as the App Store has storefronts.
+    private let newestItems = Mutex<[Storefront: (limit: Int, numbers: [Int64])]>([:])
     /// The digest of the items that the file was built from.
     public let digest: String
 
@@ -133,9 +137,19 @@ public final class ItemIndex: Sendable {
         }
     }
 
-    /// The newest items that a storefront shows, the latest release first.
+    /// The newest items that a storefront shows, the latest release first. The first call for a storefront that shows
+    /// few items reads all items; later ones with the same limit read only those that they return.
     /// - Throws: `SQLiteError`; an error when a stored item is damaged.
     public func newest(in storefront: Storefront, limit: Int) throws -> [CatalogItem] {
+        if let known = newestItems.withLock({ $0[storefront] }), known.limit == limit {
+            return try items(known.numbers)
+        }
+        let found = try findNewest(in: storefront, limit: limit)
+        newestItems.withLock { $0[storefront] = (limit, found.map(\.number)) }
+        return found
+    }
+
+    private func findNewest(in storefront: Storefront, limit: Int) throws -> [CatalogItem] {
         // Of an item that the storefront does not show, only the compared fields are read.
         let shown = ItemSearch(term: "", storefront: storefront, kinds: Set(ItemKind.allCases))
         return try read { reader in
