@@ -21,7 +21,13 @@ extension StoreError {
     public init?(databaseError error: any Error) {
         guard let error = error as? DatabaseError else { return nil }
         switch error.code {
-        case .unavailable, .busy, .full, .serialization, .closed:
+        case .unavailable:
+            // From a commit, it means that the outcome is unknown.
+            self.init(
+                .unavailable,
+                "The store's database does not answer. A change may have been recorded. Repeat the same request, with "
+                    + "the same idempotency key if it has one.")
+        case .busy, .full, .serialization, .closed:
             self.init(.unavailable, "The store's database does not answer. Nothing was recorded; try again.")
         case .invalidValue:
             self.init(.invalidRequest, "The request contains text that cannot be stored, such as text with a NUL.")

@@ -157,4 +157,14 @@ import Testing
             }
         }
     }
+
+    @Test func `only an error after which nothing was recorded says so`() {
+        for code in [DatabaseError.Code.busy, .full, .serialization, .closed, .unavailable] {
+            let error = StoreError(databaseError: DatabaseError(code, "secret"))
+            #expect(error?.code == .unavailable && error?.detail.contains("secret") == false)
+            // The outcome of a commit whose connection broke is unknown.
+            #expect(error?.detail.contains("Nothing was recorded") == (code != .unavailable), "\(code)")
+            #expect(error?.detail.contains("same idempotency key") == (code == .unavailable), "\(code)")
+        }
+    }
 }
