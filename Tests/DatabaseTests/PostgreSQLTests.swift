@@ -316,12 +316,13 @@ private func value(_ connection: Connection) throws -> Int {
             "23505": .uniqueViolation, "23514": .checkViolation, "23P01": .checkViolation, "23502": .notNullViolation,
             "23503": .foreignKeyViolation, "23001": .foreignKeyViolation, "40001": .serialization,
             "40P01": .serialization, "55P03": .busy, "57014": .busy, "53100": .full, "25006": .readOnly,
-            "22P02": .invalidValue, "22021": .invalidValue, "22003": .invalidValue, "54000": .invalidValue,
+            "22P02": .invalidValue, "22021": .invalidValue, "22003": .invalidValue, "54000": .unavailable,
             "54001": .invalidSQL, "54023": .invalidSQL, "25P02": .invalidSQL, "42601": .invalidSQL,
             "XX000": .unavailable, "XX001": .corrupted, "08006": .unavailable, "57P01": .unavailable,
             "": .unavailable,
         ]
         for (state, code) in codes { #expect(DatabaseError.code(sqlState: state) == code, "\(state)") }
+        #expect(DatabaseError.code(sqlState: "54000", isAboutIndex: true) == .invalidValue)
     }
 }
 

@@ -5,7 +5,8 @@ extension DatabaseError {
     /// value, as `DETAIL` and `CONTEXT` do, so it is left out. All other errors keep the server's message.
     init(_ result: PostgreSQLResult) {
         let state = result.field("C") ?? ""
-        let code = Self.code(sqlState: state)
+        let code = Self.code(
+            sqlState: state, isAboutIndex: result.field("n") != nil || result.field("F") == "indextuple.c")
         let message = result.field("M") ?? "no message"
         switch code {
         case .uniqueViolation, .checkViolation, .notNullViolation, .foreignKeyViolation:
@@ -22,7 +23,9 @@ extension DatabaseError {
     }
 
     /// The kind of failure of a SQLSTATE.
-    static func code(sqlState state: String) -> Code {
+    /// - Parameter isAboutIndex: whether the error names an index, or the server's file that makes rows of indices
+    ///   reports it.
+    static func code(sqlState state: String, isAboutIndex: Bool = false) -> Code {
         switch state {
         case "23505": .uniqueViolation
         case "23514": .checkViolation
@@ -32,8 +35,9 @@ extension DatabaseError {
         case "55P03", "57014": .busy
         case "53100": .full
         case "25006": .readOnly
-        // The row of an index is too long. Other limits of class 54 are exceeded by the statement itself.
-        case "54000": .invalidValue
+        // The row of an index is too long, or the server takes no more writes until a vacuum, to avoid wraparound
+        // (varsup.c, multixact.c). Other limits of class 54 are exceeded by the statement itself.
+        case "54000": isAboutIndex ? .invalidValue : .unavailable
         default:
             switch state.prefix(2) {
             case "22": .invalidValue
