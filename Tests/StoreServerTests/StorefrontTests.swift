@@ -93,8 +93,13 @@ import Testing
             #expect(response.headers.first(name: "Retry-After") == nil)
             // The pages run the same search. Without a term, they list what is new.
             for (path, status) in [("/find?term=x", 403), ("/us/find?term=x", 403), ("/us/find", 200), ("/", 200)] {
-                #expect(try await answer(server.addresses.storefront + path).status == status, "\(path)")
+                let page = try await answer(server.addresses.storefront + path)
+                #expect(page.status == status && page.headers.first(name: "Retry-After") == nil, "\(path)")
+                #expect(page.headers.first(name: "Content-Type") == "text/html; charset=utf-8", "\(path)")
             }
+            // They do not fill the operator's list of refused requests.
+            let log = try await server.control("GET", "/control/v1/requests")
+            #expect(log.status == 200 && !log.text.contains("find"), "\(log.text)")
         }
     }
 

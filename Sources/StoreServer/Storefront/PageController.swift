@@ -6,7 +6,6 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Store
-import StoreWire
 
 /// Serves the storefront's public pages: items and creators under all of Apple's link forms, a list, and a search.
 /// The pages only show; nothing can be bought or written on them.
@@ -40,9 +39,11 @@ struct PageController: Sendable {
         let query = QueryParameters(query: request.uri.query ?? "")
         let (term, offset) = (String((query["term"] ?? "").prefix(500)), query["offset"].flatMap { Int($0) } ?? 0)
         guard term.isEmpty || search.allows(request, context) else {
-            throw HTTPProblem(
-                .forbidden, code: WireError.Code.rateLimited.rawValue,
-                message: "Your network searches too often. Wait a moment, then search again.")
+            // Not thrown, because refused searches would fill the operator's list of refused requests.
+            let page = NotePage(
+                frame: pages.frame("This did not work", term: term, storefront), heading: "This did not work",
+                text: "Your network searches too often. Wait a moment, then search again.")
+            return try response(page, status: .forbidden, to: request)
         }
         return try response(
             pages.page(finding: term, from: min(max(offset, 0), ItemSearch.deepest), in: storefront), to: request)
