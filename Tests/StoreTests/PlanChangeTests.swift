@@ -166,12 +166,18 @@ import Testing
         let processor = ScriptedProcessor()
         try await withStore(backend, processor: processor) { test, account async throws in
             try await test.buy("gym.monthly", by: account)
+            let hats = try await test.buy("hats", by: account)
+            processor.failRefunds(1)
+            #expect(
+                try await refusal { try await test.store.refund(hats.transactionID, reason: .other) } == .unavailable)
+            // The customer waits for one attempt, not for one of each refund.
             processor.failRefunds(1)
             try await test.buy("gym.pool", by: account)
             #expect(processor.refunds.isEmpty)
             await test.store.tellRefunds()
             await test.store.tellRefunds()
-            #expect(processor.refunds.map(\.amount.milliunits) == [9990])
+            #expect(processor.refunds.count == 2 && processor.refunds.first?.transactionID == hats.transactionID)
+            #expect(processor.refunds.last?.amount.milliunits == 9990)
         }
     }
 

@@ -254,7 +254,7 @@ extension Store {
             }
             if reference == Self.freeReference { await processor.void(request.idempotencyKey) }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
-            if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
+            if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds(mostFailures: 1) }
             changed(.transactions)
             changed(.offers)
             tell(account.accountID)

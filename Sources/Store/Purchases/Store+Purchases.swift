@@ -382,7 +382,7 @@ extension Store {
                 try Self.record(purchase, transaction, sale, request, account, recorder, connection)
             }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
-            if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds() }
+            if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds(mostFailures: 1) }
             // The members of the family get it, too, or the account's other devices.
             if sale.product.isShareable || transaction.isMadeByStore { tell(account.accountID) }
             return answer

@@ -230,23 +230,22 @@ extension Store {
     /// The most refunds that the payment processor is told of at once.
     private static let mostTold = 100
 
-    /// The most refunds that one call tries in vain: the processor may be away.
-    private static let mostUntold = 10
-
     /// Tells the payment processor of refunds that it does not know. A refund that cannot be told now holds up no
-    /// other, and a later call tells it. After ten of them the call ends.
-    public func tellRefunds() async {
+    /// other, and a later call tells it.
+    /// - Parameter mostFailures: the refunds that the call tries in vain before it ends, because the processor may be
+    ///   away. A call that a customer waits for tries one.
+    public func tellRefunds(mostFailures: Int = 10) async {
         var last: TransactionID?
         var failures = 0
         do {
-            while failures < Self.mostUntold {
+            while failures < mostFailures {
                 let payments = try await database.read { [last] connection in
                     try Refunds.untold(after: last, limit: Self.mostTold, connection)
                 }
                 guard !payments.isEmpty else { return }
                 last = payments.last?.refundID
                 var told: [PaymentRefund] = []
-                for payment in payments where failures < Self.mostUntold {
+                for payment in payments where failures < mostFailures {
                     do {
                         try await processor.refund(payment)
                         told.append(payment)
