@@ -176,8 +176,10 @@ import Testing
             #expect(processor.held.count == 4)
             let subscription = try await test.store.subscription(period.originalTransactionID)
             #expect(subscription.state == .active && !subscription.willRenew)
-            // A second refund gives the second payment back.
+            // A second refund gives the second payment back. The first one is over for the processor.
+            let calls = processor.refundCalls
             _ = try await test.store.refund(period.transactionID, reason: .other)
+            #expect(processor.refundCalls == calls + 1)
             let references = processor.refunds.filter { $0.transactionID == period.transactionID }.map(\.reference)
             #expect(references.count == 2 && Set(references).count == 2)
             #expect(

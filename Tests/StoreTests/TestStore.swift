@@ -42,6 +42,7 @@ final class ScriptedProcessor: PaymentProcessor {
         var held: [UUID: Int64] = [:]
         var voided: [UUID] = []
         var refunds: [PaymentRefund] = []
+        var refundCalls = 0
         var refundsToFail = 0
     }
 
@@ -57,6 +58,8 @@ final class ScriptedProcessor: PaymentProcessor {
     var voids: [UUID] { book.withLock { $0.voided } }
     /// What is authorized under each key, in milliunits.
     var held: [UUID: Int64] { book.withLock { $0.held } }
+    /// How often it was told of a refund, also in vain.
+    var refundCalls: Int { book.withLock { $0.refundCalls } }
     /// What was refunded, each refund once.
     var refunds: [PaymentRefund] { book.withLock { $0.refunds } }
 
@@ -83,6 +86,7 @@ final class ScriptedProcessor: PaymentProcessor {
 
     func refund(_ refund: PaymentRefund) async throws {
         try book.withLock { book in
+            book.refundCalls += 1
             guard book.refundsToFail == 0 else {
                 book.refundsToFail -= 1
                 throw Unreachable()

@@ -74,15 +74,16 @@ enum Refunds {
         var left: Int64
     }
 
-    private static let columns = "refund_id, amount, currency, reversed_at, reversal_reference"
+    private static let columns = "refund_id, amount, currency, reversed_at, reversal_reference, is_told"
 
-    /// The refunds of a transaction for the payment processor. A refund that was reversed is one of them, because its
-    /// amount was charged again.
+    /// The refunds of a transaction for the payment processor. A refund that was reversed is one of them until the
+    /// processor is told of it, because its amount was charged again.
     static func payments(of transaction: Transaction, _ connection: Connection) throws -> [PaymentRefund] {
         try history(of: transaction, connection).refunds
     }
 
-    /// The payments and refunds of a transaction, oldest first; both empty when the processor has no payment for it.
+    /// The payments of a transaction and its refunds for the processor, oldest first; both empty when the processor has
+    /// no payment for it.
     private static func history(
         of transaction: Transaction, _ connection: Connection
     ) throws -> (payments: [Payment], refunds: [PaymentRefund]) {
@@ -99,11 +100,14 @@ enum Refunds {
             let id = TransactionID(rawValue: try row.int64(0))
             let amount = Money(milliunits: try row.int64(1), currency: try row.string(2))
             let payment = take(amount.milliunits, from: &payments)
-            refunds.append(
-                PaymentRefund(
-                    refundID: id, transactionID: transaction.transactionID, idempotencyKey: payment.key,
-                    reference: payment.reference, amount: amount))
-            guard try row.optionalInt64(3) != nil else { continue }
+            let isReversed = try row.optionalInt64(3) != nil
+            if try !isReversed || !row.bool(5) {
+                refunds.append(
+                    PaymentRefund(
+                        refundID: id, transactionID: transaction.transactionID, idempotencyKey: payment.key,
+                        reference: payment.reference, amount: amount))
+            }
+            guard isReversed else { continue }
             reversed += amount.milliunits
             guard let reversal = try row.optionalString(4) else { continue }
             payments.append(Payment(key: reversalKey(id), reference: reversal, left: reversed))
