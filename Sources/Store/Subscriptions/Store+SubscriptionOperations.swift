@@ -37,9 +37,15 @@ extension Store {
             DeclineRule(
                 ruleID: Self.ruleID(subscription), accountID: subscription.accountID,
                 productID: subscription.renewalProductID, minimumAmount: nil, remaining: nil))
-        let failed = try await endPeriod(original, renews: true)
-        if !failed.isOverdue { _ = try await payments.removeRule(Self.ruleID(subscription)) }
-        return failed
+        do {
+            let failed = try await endPeriod(original, renews: true)
+            if !failed.isOverdue { _ = try await payments.removeRule(Self.ruleID(subscription)) }
+            return failed
+        } catch {
+            // The order failed, so that no purchase of the account may fail for it.
+            _ = try? await payments.removeRule(Self.ruleID(subscription))
+            throw error
+        }
     }
 
     /// Charges an overdue renewal now, as when the customer has corrected the payment data. The order of
