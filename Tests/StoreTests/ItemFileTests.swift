@@ -208,7 +208,13 @@ private final class Room: Sendable {
 
             let grant = try await store.itemFileGrant(912, for: account)
             // As a row from before the migration: the next delivery records the album.
-            try await store.content?.database.write { try ItemBlob.place(911, in: nil, $0) }
+            try await store.content?.database.write {
+                try ItemBlob.place(911, in: nil, $0)
+                try $0.execute("CREATE UNIQUE INDEX one_song ON item_files (collection)")
+            }
+            // Also a database that cannot record it does not hold up the file.
+            #expect(try await shop.text(try await store.itemFileGrant(911, for: account)) == "La la.")
+            try await store.content?.database.write { try $0.execute("DROP INDEX one_song") }
             _ = try await store.itemFileGrant(911, for: account)
             // Also when a song, or the album, has left the catalog.
             for removed in [[911], [910, 911, 912]] as [Set<Int64>] {

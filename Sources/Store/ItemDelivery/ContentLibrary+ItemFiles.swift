@@ -28,7 +28,8 @@ extension ContentLibrary {
         let source = URL(fileURLWithPath: file.path)
         if let current = try await currentBlob(of: item, from: source) {
             if current.collection != collection {
-                try await database.write { try ItemBlob.place(item, in: collection, $0) }
+                // The file can be delivered all the same, and the next delivery tries again.
+                try? await database.write { try ItemBlob.place(item, in: collection, $0) }
             }
             return current
         }
