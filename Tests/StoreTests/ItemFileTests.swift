@@ -225,6 +225,10 @@ private final class Room: Sendable {
                 let stranger = try await shop.test.account("stranger\(removed.count)@example.com")
                 #expect(try await refusal { try await store.itemFileGrant(911, for: stranger) } == .notOwned)
             }
+            try shop.sell(without: [911])
+            let child = try await shop.test.account("child@example.com", asksToBuy: true)
+            #expect(try await refusal { try await shop.buy(910, child) } == .awaitsApproval)
+            #expect(try await refusal { try await store.itemFileGrant(911, for: child) } == .awaitsApproval)
             try shop.sell()
             _ = try await store.refundItem(album.transactionID, reason: .other)
             #expect(try await refusal { try await store.itemFileGrant(912, for: account) } == .notOwned)

@@ -45,7 +45,7 @@ extension Store {
     /// The account's request for an item, or for the album or season that the item belongs to, that nobody has decided
     /// yet.
     func waitingRequest(for item: Int64, by account: Account) async throws -> ItemRequest? {
-        let collection = catalog.value.storeItem(item)?.place?.collection
+        let collection = try await collection(of: item)
         return try await database.read { connection in
             if let own = try ItemRequest.waiting(item, by: account.accountID, connection) { return own }
             return try collection.flatMap { try ItemRequest.waiting($0, by: account.accountID, connection) }

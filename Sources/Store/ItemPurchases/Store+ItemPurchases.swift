@@ -104,7 +104,7 @@ extension Store {
     }
 
     /// The album or season that an item belongs to. One that has left the catalog belongs to that of its last delivery.
-    private func collection(of number: Int64) async throws -> Int64? {
+    func collection(of number: Int64) async throws -> Int64? {
         if let item = catalog.value.storeItem(number) { return item.place?.collection }
         guard let content else { return nil }
         return try await content.database.read { try ItemBlob.find(number, $0) }?.collection
