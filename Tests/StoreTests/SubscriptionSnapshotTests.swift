@@ -203,6 +203,21 @@ extension TestStore {
         }
     }
 
+    @Test(arguments: Backend.available) func `an approval after a move states the renewal's price where the account is`(
+        _ backend: Backend
+    ) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let request = test.request("gym.monthly", asksToBuy: true)
+            #expect(try await test.store.purchase(request, by: account).state == .deferred)
+            _ = try await test.store.accounts.change(account.accountID, AccountChange(storefront: "JPN"))
+            let bought = try #require(try await test.store.approve(request.idempotencyKey).transaction)
+            let sold = try #require(try await test.snapshots(of: bought.transactionID).last)
+            #expect(ReadSnapshot.text(sold.transaction["currency"]) == "USD")
+            #expect(ReadSnapshot.text(sold.renewal["currency"]) == "JPY")
+        }
+    }
+
     @Test(arguments: Backend.available) func refundsStateWhatWasGivenBack(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()

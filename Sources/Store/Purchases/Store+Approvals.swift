@@ -139,6 +139,7 @@ extension Store {
             choice.offer = choice.offer.map { subscription?.agreed($0, for: purchase.amount) ?? $0 }
             return try await settle(purchase, choice, waiting)
         case .sell(var sale):
+            sale.subscription?.isOfEarlierRequest = true
             // Charge the amount that the customer agreed to, or nothing for a product that the account owns.
             if sale.owned == nil {
                 if let subscription {

@@ -6,7 +6,8 @@ enum SubscriptionFeed {
     /// Writes news with the state of the subscription, and a notification of each if the app's server receives them.
     /// - Parameters:
     ///   - subscription: its state after what happened.
-    ///   - period: the last period, if the caller has it. A purchaser's must have been bought just now.
+    ///   - period: the last period, if the caller has it. A purchaser's must have been bought just now, in the
+    ///     account's storefront.
     static func add(
         _ news: [SubscriptionNews], of subscription: Subscription, period: Transaction? = nil, _ recorder: Recorder,
         _ connection: Connection

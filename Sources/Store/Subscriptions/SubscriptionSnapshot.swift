@@ -19,7 +19,8 @@ struct SubscriptionSnapshot {
 
     /// Reads what the snapshot needs, in the database transaction that writes the subscription.
     /// - Parameters:
-    ///   - period: the last period, if the caller has it. A purchaser's must have been bought just now.
+    ///   - period: the last period, if the caller has it. A purchaser's must have been bought just now, in the
+    ///     account's storefront.
     ///   - date: when the news happened.
     /// - Returns: nil when the ledger does not have the last period.
     init?(

@@ -17,6 +17,9 @@ struct SubscriptionTerms: Sendable {
     var price: Money?
     /// Whether the period pays a renewal that is overdue.
     let paysRenewal: Bool
+    /// Whether the sale was approved or resolved after its request. The period is of the request's storefront, which
+    /// the account may have left.
+    var isOfEarlierRequest = false
     /// When the period begins, if it pays a renewal that is overdue; nil for now.
     let start: Int64?
     /// How long the period lasts.
@@ -62,6 +65,7 @@ struct SubscriptionTerms: Sendable {
         _ period: Transaction, of sale: Store.Sale, _ recorder: Recorder, _ connection: Connection
     ) throws {
         guard let end = period.expiresDate else { return }
+        let justBought = isOfEarlierRequest ? nil : period
         guard
             var subscription = try Subscriptions.find(
                 of: period.accountID, in: period.bundleID, group: group, connection)
@@ -75,7 +79,7 @@ struct SubscriptionTerms: Sendable {
             if sale.endsWithOffer { first.endWithPeriod() }
             let news = SubscriptionNews(
                 type: .subscribed, subtype: .initialBuy, date: period.purchaseDate, transactionID: period.transactionID)
-            return try Subscriptions.save(first, [news], period: period, recorder, connection)
+            return try Subscriptions.save(first, [news], period: justBought, recorder, connection)
         }
         guard subscription == known else { throw OwnedMeanwhile() }
         if !paysRenewal {
@@ -88,7 +92,7 @@ struct SubscriptionTerms: Sendable {
         subscription.price = price
         subscription.waitingOffer = waitingOffer
         if sale.endsWithOffer { subscription.endWithPeriod() }
-        try Subscriptions.save(subscription, news, period: period, recorder, connection)
+        try Subscriptions.save(subscription, news, period: justBought, recorder, connection)
         for old in replaced {
             guard try Transactions.markUpgraded(old, recorder, connection) else { throw OwnedMeanwhile() }
             try Refunds.add(.upgrade, old, at: period.purchaseDate, recorder, connection)

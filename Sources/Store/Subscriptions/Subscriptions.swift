@@ -144,7 +144,8 @@ enum Subscriptions {
 
     /// Writes the subscription, and its news in their order. The members of a family who share it follow.
     /// - Parameters:
-    ///   - period: the last period, if the caller has it. A purchaser's must have been bought just now.
+    ///   - period: the last period, if the caller has it. A purchaser's must have been bought just now, in the
+    ///     account's storefront.
     ///   - isShared: whether a member may share it; false saves a query.
     static func save(
         _ subscription: Subscription, _ news: [SubscriptionNews], period: Transaction? = nil, isShared: Bool = true,
