@@ -12,6 +12,8 @@ extension ContentLibrary {
     private static let claimSeconds: Int64 = 60
     /// The most bytes, by their digests, that are deleted in one run.
     private static let mostRemoved = 100
+    /// The most bytes, by their digests, that one run tries in vain to delete: the storage may be away.
+    private static let mostFailures = 10
     /// How often, and how many times, a process asks whether another one has deleted bytes that it is about to store.
     private static let (pause, mostPauses) = (Duration.milliseconds(50), 100)
     /// The longest time between the record that a process deletes bytes and the deletion; ``DeadBlobs/removedFor`` is
@@ -69,12 +71,17 @@ extension ContentLibrary {
     }
 
     /// Deletes bytes that nothing has used for ten minutes, unless another process does it. A store of one process
-    /// deletes those that could not be deleted at once.
-    /// - Throws: ``BlobError``, ``DatabaseError``. The rest is deleted later.
+    /// deletes those that could not be deleted at once. Bytes that cannot be deleted hold up no others; after ten of
+    /// them the run ends.
+    /// - Throws: ``BlobError``, ``DatabaseError``: the first error, at the end. What is left is deleted later.
     public func removeDeadBlobs() async throws {
         guard let claims else {
             let digests = try await database.read { try DeadBlobs.due(at: .max, limit: Self.mostRemoved, $0) }
-            for digest in digests { try await removeUnused(digest) }
+            var errors: [any Error] = []
+            for digest in digests where errors.count < Self.mostFailures {
+                do { try await removeUnused(digest) } catch { errors.append(error) }
+            }
+            if let first = errors.first { throw first }
             return
         }
         guard try await claims.take(Self.blobsClaim, seconds: Self.claimSeconds) else { return }
@@ -82,10 +89,12 @@ extension ContentLibrary {
             let digests = try await database.read {
                 try DeadBlobs.due(at: claims.now(), limit: Self.mostRemoved, $0)
             }
-            for digest in digests {
-                guard try await claims.take(Self.blobsClaim, seconds: Self.claimSeconds) else { return }
-                try await removeDead(digest, claims)
+            var errors: [any Error] = []
+            for digest in digests where errors.count < Self.mostFailures {
+                guard try await claims.take(Self.blobsClaim, seconds: Self.claimSeconds) else { break }
+                do { try await removeDead(digest, claims) } catch { errors.append(error) }
             }
+            if let first = errors.first { throw first }
         } catch {
             await claims.release(Self.blobsClaim)
             throw error
