@@ -122,7 +122,8 @@ private struct FoundItems: Decodable {
         var trackName: String?
         var collectionName: String?
         var artistName: String
-        /// The price of a song, film or episode; nil when it is not sold alone.
+        /// The price of a song, film or episode; negative when it is sold only with its album or season, nil when
+        /// not at all.
         var trackPrice: Decimal?
         /// The price of an album or season; negative when it is not sold as a whole.
         var collectionPrice: Decimal?

@@ -27,7 +27,8 @@ public protocol PaymentProcessor: Sendable {
 
     /// Refunds a payment, or a part of it, that the ledger shows as refunded. A repeated `refundID` is the same refund
     /// and has no further effect. A refund that was reversed stays one: its reversal is a payment of its own.
-    /// - Throws: an error when the processor cannot be reached. The operator is asked to repeat the refund.
+    /// - Throws: an error when the processor cannot be reached. The store repeats the refund of an app's product each
+    ///   minute; that of a storefront's item, the operator is asked to repeat.
     func refund(_ refund: PaymentRefund) async throws
 }
 
