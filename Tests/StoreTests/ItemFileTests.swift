@@ -222,6 +222,9 @@ private final class Room: Sendable {
                 #expect(try await shop.text(try await store.itemFileGrant(911, for: account)) == "La la.")
                 let files = try await store.files(of: [910], in: .unitedStates)[910] ?? []
                 #expect(files.map(\.item).sorted() == [911, 912] && files.last?.name == "\(files.last?.item ?? 0).pdf")
+                // Only owners read of what has left the catalog.
+                let shown = try await store.files(of: [910], in: .unitedStates, includesFormer: false)[910] ?? []
+                #expect(shown.map(\.item) == (removed.contains(912) ? [] : [912]))
                 let stranger = try await shop.test.account("stranger\(removed.count)@example.com")
                 #expect(try await refusal { try await store.itemFileGrant(911, for: stranger) } == .notOwned)
             }

@@ -8,10 +8,12 @@ extension Store {
     /// - Parameters:
     ///   - items: the items' numbers.
     ///   - storefront: names the files' items in its language.
+    ///   - includesFormer: whether the songs and episodes that have left the catalog are listed; false for an account
+    ///     that does not own the items.
     /// - Returns: the files by the items' numbers. Items without a file are left out.
     /// - Throws: ``DatabaseError``.
     public func files(
-        of items: [Int64], in storefront: Storefront
+        of items: [Int64], in storefront: Storefront, includesFormer: Bool = true
     ) async throws -> [Int64: [ItemFileDescription]] {
         guard let content else { return [:] }
         let catalog = catalog.value
@@ -19,7 +21,7 @@ extension Store {
         let pieces = Dictionary(
             items.map { ($0, catalog.pieces(of: $0)) }, uniquingKeysWith: { first, _ in first })
         let numbers = Set(pieces.values.joined().map(\.number)).union(items)
-        let collections = items.filter { catalog.storeItem($0)?.kind.isCollection ?? true }
+        let collections = items.filter { includesFormer && (catalog.storeItem($0)?.kind.isCollection ?? true) }
         let (blobs, parts) = try await content.database.read {
             (try ItemBlob.find(numbers.sorted(), $0), try ItemBlob.find(inCollections: collections, $0))
         }

@@ -60,13 +60,15 @@ extension DeviceController {
             try? await visits.campaigns.count(campaign, of: item.number, at: store.clock.realMilliseconds)
         }
         let price = item.price(in: storefront)
+        let isOwned = try await store.ownedItem(item.number, by: account) != nil
         return try .json(
             VisitDescription(
                 id: id, url: "\(visits.base())/visit/\(id)",
                 name: item.text(for: ["\(storefront.language)_\(storefront.regionCode)"]).name,
                 creator: item.creator.name, price: price.map { visits.prices.text($0, in: storefront) }, amount: price,
-                isOwned: try await store.ownedItem(item.number, by: account) != nil,
-                files: try await store.files(of: [item.number], in: storefront)[item.number],
+                isOwned: isOwned,
+                files: try await store.files(
+                    of: [item.number], in: storefront, includesFormer: isOwned)[item.number],
                 reviews: try await itemReviews(of: item, for: account, in: storefront)))
     }
 
