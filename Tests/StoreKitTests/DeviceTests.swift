@@ -95,6 +95,8 @@ struct DeviceTests {
         try first.keep(signedIn("anna", "a1"), asCurrent: true)
         try second.keep(signedIn("ben", "b1"), asCurrent: true)
         try first.keep(signedIn("anna", "a2"), asCurrent: false)
+        // Ben signed in at the other app: anna still pays in this one.
+        #expect(first.current?.token == "a2" && AccountTokens(file: file).current?.token == "b1")
         // The second app has anna's older token, which the store rejects.
         #expect(second.signedIn("anna")?.token == "a1")
         try second.drop("a1")

@@ -82,10 +82,13 @@ final class AccountTokens: Sendable {
         }
     }
 
-    /// Changes the tokens in memory and in the file. The file may have changed since it was read, by another app.
+    /// Changes the tokens in memory and in the file. The file may have changed since it was read, by another app. The
+    /// account that pays for this app's purchases stays, even when the customer signed in to another one there.
     private func change(_ change: @escaping Change) throws {
         try state.withLock { state in
+            let before = state.contents.current
             change(&state.contents)
+            let own = state.contents.current ?? before
             guard let file else { return }
             state.unsaved.append(change)
             let lock = try FolderLock(file.deletingLastPathComponent(), waits: true)
@@ -95,6 +98,7 @@ final class AccountTokens: Sendable {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys]
             try BoundedFile.write(try encoder.encode(contents), to: file)
+            if let own, contents.accounts[own.rawValue] != nil { contents.current = own }
             state = State(contents: contents)
         }
     }
