@@ -45,6 +45,31 @@ struct ReceiptRefreshTests {
         #expect(device.store.change { $0.receiptRequests.map(\.pretence) } == [nil])
     }
 
+    @Test func `a newer token that another app has saved replaces a rejected one`() async throws {
+        let engine = device.launch()
+        func refresh() async -> SKError? {
+            await RequestEnd().of(SKReceiptRefreshRequest(receiptProperties: nil, engine: engine))
+        }
+        #expect(await refresh() == nil)
+        let store = try #require(URL(string: "http://127.0.0.1:1"))
+        let other = AccountTokens(file: try DeviceFolder(device.folder).accountFile(of: store))
+        let account = try #require(other.current).account
+        func renew(_ token: String) throws {
+            try other.keep(AccountTokens.SignedIn(token: token, account: account), asCurrent: false)
+            device.store.change { state in
+                state.tokens = [token: account.accountID]
+                state.asked = []
+            }
+        }
+        try renew("newer")
+        #expect(await refresh() == nil)
+        #expect(device.store.asked == ["appReceipt", "appReceipt"])
+        try renew("newest")
+        _ = try await engine.products(["com.example.monkeys.credits5"]).get()
+        #expect(device.store.asked == ["products", "products"])
+        #expect(engine.session?.tokens.current?.token == "newest")
+    }
+
     @Test func `test properties reach the store`() async throws {
         let engine = device.launch()
         func refresh(_ properties: [String: Any]?) async -> ReceiptPretence? {

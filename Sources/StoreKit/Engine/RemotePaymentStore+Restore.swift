@@ -68,16 +68,20 @@ extension StoreSession {
     func asCustomer<Value: Sendable>(
         _ account: AccountID?, _ body: (String) async throws(StoreFailure) -> Value
     ) async throws(CustomerFailure) -> (Value, AccountID) {
-        if let signedIn = account.map(tokens.signedIn) ?? tokens.current {
+        var email = account.flatMap(tokens.email)
+        var next = account.map(tokens.signedIn) ?? tokens.current
+        // When the store has rejected a token, another app of the device may have a newer one.
+        while let signedIn = next {
             do throws(StoreFailure) {
                 return (try await body(signedIn.token), signedIn.account.accountID)
             } catch {
                 guard error == .notSignedIn else { throw CustomerFailure(error) }
                 try? tokens.drop(signedIn.token)
-                return try await signedInAnew(account, signedIn.account.email, body)
+                email = signedIn.account.email
+                next = tokens.signedIn(signedIn.account.accountID)
             }
         }
-        return try await signedInAnew(account, account.flatMap(tokens.email), body)
+        return try await signedInAnew(account, email, body)
     }
 
     private func signedInAnew<Value: Sendable>(

@@ -150,23 +150,29 @@ final class StoreSession: Sendable {
 
     /// Sends a products request for the current account, and saves the storefront of the response.
     func ask(_ request: ProductsRequest) async throws(StoreFailure) -> ProductsResponse {
-        let response: ProductsResponse
-        let token = tokens.current?.token
         let before = storefront
         let report = beginReport()
-        do {
-            response = try await client.products(request, token: token)
-        } catch {
-            guard error == .notSignedIn, let token else { throw error }
-            try? tokens.drop(token)
-            response = try await client.products(request, token: nil)
-        }
+        let response = try await send(request)
         if let customer = response.customer {
             learn(customer.account, report: report)
         } else if isNewest(report) {
             moved(from: before, to: response.storefront)
         }
         return response
+    }
+
+    /// Sends a products request with the current account's token. It removes a token that the store rejects.
+    private func send(_ request: ProductsRequest) async throws(StoreFailure) -> ProductsResponse {
+        // When the store has rejected a token, another app of the device may have a newer one.
+        while let token = tokens.current?.token {
+            do {
+                return try await client.products(request, token: token)
+            } catch {
+                guard error == .notSignedIn else { throw error }
+                try? tokens.drop(token)
+            }
+        }
+        return try await client.products(request, token: nil)
     }
 
     /// Shows the sheet for a payment. If nobody is signed in, it asks the customer to sign in first.
