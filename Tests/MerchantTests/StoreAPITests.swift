@@ -329,6 +329,26 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func `a subscription is asked about again soon after an error of the database`(_ backend: Backend) async throws {
+        try await with(backend) { shop, api in
+            let start = shop.clock.milliseconds
+            _ = try await shop.merchant.redeem(
+                .signedTransaction(try shop.sign(period(shop, 1, from: start))), for: "ann")
+            let due = start + Self.month + Subscription.reportDelay
+            shop.clock.milliseconds = due
+            let answer = try statuses(shop, 1, period(shop, 2, from: start + Self.month))
+            api.answer { _ in answer }
+            try await shop.database.write { try $0.execute("ALTER TABLE redemptions RENAME TO away") }
+            await #expect(throws: DatabaseError.self) { try await shop.merchant.sweep() }
+            try await shop.database.write { try $0.execute("ALTER TABLE away RENAME TO redemptions") }
+            shop.clock.milliseconds = due + Merchant.sweepPause - 1
+            #expect(try await shop.merchant.sweep().asked == 0)
+            shop.clock.milliseconds += 1
+            #expect(try await shop.merchant.sweep() == SweepReport(asked: 1, changed: 1, failed: 0))
+        }
+    }
+
     @Test(arguments: Backend.available) func aSweepIsBounded(_ backend: Backend) async throws {
         try await with(backend) { shop, api in
             let start = shop.clock.milliseconds

@@ -8,6 +8,9 @@ extension Merchant {
     public static let sweepRound = 50
     /// The shortest time between two questions about a subscription, in milliseconds: an hour.
     static let sweepInterval: Int64 = 3_600_000
+    /// How long a subscription belongs to the process that took it, in milliseconds. It is longer than a question and
+    /// its answer take.
+    static let sweepLease: Int64 = 15 * 60_000
     /// The pause after the store was unavailable, in milliseconds.
     static let sweepPause: Int64 = 60_000
     /// The pause after a failure that lasts, such as for an app without a key, in milliseconds: a day.
@@ -41,7 +44,7 @@ extension Merchant {
                 let key = try await database.write({
                     // In turn, so that many subscriptions of one environment do not keep the other waiting.
                     try SubscriptionRow.takeDue(
-                        at: times, for: Self.sweepInterval, first: turn.isMultiple(of: 2) ? .production : .sandbox, $0)
+                        at: times, for: Self.sweepLease, first: turn.isMultiple(of: 2) ? .production : .sandbox, $0)
                 })
             else { break }
             let now = times[key: key]
@@ -68,16 +71,22 @@ extension Merchant {
                 }
             } catch let error as MerchantError {
                 report.failed += 1
-                try await database.write { connection in
-                    let due = try SubscriptionRow.find(key, connection)?.facts.askAfter
-                    let pause =
-                        error.code.isRetryable
-                        ? Self.sweepPause(dueSince: due, at: now) : Self.sweepPauseWithoutKey
-                    try SubscriptionRow.ask(about: key, after: now + pause, connection)
-                }
+                let isTemporary = error.code.isRetryable
+                try await database.write { try Self.putOff(key, at: now, isTemporary: isTemporary, $0) }
+            } catch let error as DatabaseError {
+                // If the database cannot record this either, the lease ends the pause.
+                try? await database.write { try Self.putOff(key, at: now, isTemporary: true, $0) }
+                throw error
             }
         }
         return report
+    }
+
+    /// Puts a subscription off after a failure of the merchant.
+    private static func putOff(_ key: String, at now: Int64, isTemporary: Bool, _ connection: Connection) throws {
+        let due = try SubscriptionRow.find(key, connection)?.facts.askAfter
+        let pause = isTemporary ? sweepPause(dueSince: due, at: now) : sweepPauseWithoutKey
+        try SubscriptionRow.ask(about: key, after: now + pause, connection)
     }
 
     /// Makes all subscriptions due, so that the next rounds of the server ask about them.
@@ -128,7 +137,10 @@ extension Merchant {
                 {
                     notification = status.reversal
                 }
-                guard let effect = NotificationEffect(type: notification.type, subtype: nil) else { return false }
+                guard let effect = NotificationEffect(type: notification.type, subtype: nil) else {
+                    try SubscriptionRow.ask(about: key, after: times[key: key] + Self.sweepInterval, connection)
+                    return false
+                }
                 try NotificationHandler(
                     notification: notification, purchase: status.purchase, item: items.first, policy: policy,
                     times: times, events: writer, tellsChangesOnly: true, connection: connection
