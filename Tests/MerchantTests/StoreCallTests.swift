@@ -217,9 +217,17 @@ import Testing
             #expect(try await send(shop.merchant) == 1)
             #expect(dropped.withLock { $0 } == ["consumption 1 unknownTransaction: scripted"])
 
-            // The next start is without keys.
+            // Another process settles a request meanwhile, and reports it.
             try await shop.notify("CONSUMPTION_REQUEST", purchase)
             let (merchant, clock) = (shop.merchant, shop.clock)
+            let late = Merchant(
+                database: shop.database, blobs: merchant.blobs, verifier: merchant.verifier, policy: merchant.policy,
+                now: { clock.milliseconds }, makeID: { UUID() }, storeAPI: SlowStoreAPI(database: shop.database))
+            #expect(try await send(late) == 1)
+            #expect(dropped.withLock { $0 }.count == 1)
+
+            // The next start is without keys.
+            try await shop.notify("CONSUMPTION_REQUEST", purchase)
             let other = Merchant(
                 database: shop.database, blobs: merchant.blobs, verifier: merchant.verifier, policy: merchant.policy,
                 now: { clock.milliseconds }, makeID: { UUID() })
@@ -231,7 +239,7 @@ import Testing
             #expect(
                 dropped.withLock { $0.last } == "consumption 1 too late: the merchant has no key of the store's API")
             clock.milliseconds += Merchant.storeCallsKeptFor + 1
-            #expect(try await other.pruneStoreCalls() == 3)
+            #expect(try await other.pruneStoreCalls() == 4)
         }
     }
 
@@ -293,5 +301,20 @@ import Testing
             _ = try await shop.redeem(shop.purchase("coins", 8, shared: true), for: "ann")
             #expect(try await shop.merchant.sendStoreCalls() == 0)
         }
+    }
+}
+
+/// A store's API that refuses a request after all requests have been settled.
+private struct SlowStoreAPI: StoreAPI {
+    let hasKeys = true
+    let database: Database
+
+    func send(
+        _ request: StoreAPIRequest, for app: BundleID, in environment: StoreEnvironment
+    ) async throws -> [UInt8] {
+        try await database.write { connection in
+            try connection.execute("UPDATE api_calls SET state = 'settled', settled_at = 1 WHERE state = 'waiting'")
+        }
+        throw StoreAPIError(.refused, "scripted")
     }
 }

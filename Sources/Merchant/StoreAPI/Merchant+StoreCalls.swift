@@ -145,8 +145,8 @@ extension Merchant {
         _ call: StoreCall, _ result: String, _ onDrop: @Sendable (DroppedStoreCall) -> Void = { _ in }
     ) async throws {
         let now = self.now()
-        try await database.write { try StoreCalls.settle(call, result, at: now, $0) }
-        onDrop(DroppedStoreCall(call, result))
+        let isSettled = try await database.write { try StoreCalls.settle(call, result, at: now, $0) }
+        if isSettled { onDrop(DroppedStoreCall(call, result)) }
     }
 
     /// Makes the request of a call from what the books say now; nil when the user has withdrawn the consent, or the

@@ -107,12 +107,13 @@ enum StoreCalls {
 
     /// Records the end of a request: that the store accepted it, or why it is no longer sent. One that was
     /// replaced meanwhile stays.
-    static func settle(_ call: StoreCall, _ result: String, at now: Int64, _ connection: Connection) throws {
+    /// - Returns: false when another process has settled the request, or it was replaced.
+    static func settle(_ call: StoreCall, _ result: String, at now: Int64, _ connection: Connection) throws -> Bool {
         try connection.execute(
             """
             UPDATE api_calls SET state = 'settled', attempts = attempts + 1, result = $2, settled_at = $3
             WHERE call_id = $1 AND state = 'waiting' AND user_id = $4
-            """, [call.id, String(result.prefix(500)), now, call.userID.rawValue])
+            """, [call.id, String(result.prefix(500)), now, call.userID.rawValue]) > 0
     }
 
     /// Removes settled consumption requests. Those of account tokens stay, so that they are not sent again.
