@@ -81,8 +81,10 @@ import Testing
                 shop.purchase("new", 1, token: token), shop.purchase("new", 2, expiresIn: 60_000, token: token),
                 // A consumable does not expire.
                 shop.purchase("coins", 3, expiresIn: 60_000, token: token),
+                // Whoever its owner is.
+                shop.purchase("coins", 5, expiresIn: 60_000),
             ]
-            let codes: [MerchantErrorCode] = [.unknownProduct, .unknownProduct, .wrongKind]
+            let codes: [MerchantErrorCode] = [.unknownProduct, .unknownProduct, .wrongKind, .wrongKind]
             for (purchase, code) in zip(purchases, codes) {
                 let outcome = try await shop.notify("ONE_TIME_CHARGE", purchase, id: purchase.transactionID)
                 guard case .refused(let refused) = outcome else {
@@ -100,8 +102,8 @@ import Testing
             let records = try await shop.merchant.notifications().notifications
             #expect(
                 Dictionary(uniqueKeysWithValues: records.map { ($0.notificationID, $0.refusal) })
-                    == ["1": .unknownProduct, "2": .unknownProduct, "3": .wrongKind, "4": nil])
-            #expect(records.count(where: { $0.outcome == .refused }) == 3)
+                    == ["1": .unknownProduct, "2": .unknownProduct, "3": .wrongKind, "4": nil, "5": .wrongKind])
+            #expect(records.count(where: { $0.outcome == .refused }) == 4)
             #expect(try await shop.gems("ann") == 0)
         }
     }

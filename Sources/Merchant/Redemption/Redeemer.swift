@@ -83,7 +83,12 @@ struct Redeemer {
         case (.stranger, _):
             if let known { try unassign(plan, known) }
             return .waiting
-        case (.unknown, _): return .waiting
+        case (.unknown, _):
+            // No app can redeem a purchase of the wrong kind later, unless it was redeemed before.
+            let isRefused =
+                try plan.obstacle == .wrongKind
+                && !RedemptionRow.findAll(plan.key, connection).contains { $0.state == .granted }
+            return isRefused ? .refused(.wrongKind) : .waiting
         }
     }
 
