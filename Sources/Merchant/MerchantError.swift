@@ -34,11 +34,11 @@ extension MerchantError {
         guard let error = error as? DatabaseError else { return nil }
         switch error.code {
         case .unavailable:
-            // From a commit, it means that the outcome is unknown.
+            // From a commit, it means that the outcome is unknown. A read has no outcome to record.
             self.init(
                 .unavailable,
-                "The merchant's database is unavailable. A change may have been recorded. Repeat the same request, "
-                    + "with the same key if it has one.")
+                "The merchant's database is unavailable. If the request changes something, the change may have been "
+                    + "recorded. Repeat the same request, with the same key if it has one.")
         case .busy, .full, .serialization, .closed:
             self.init(.unavailable, "The merchant's database is unavailable. Nothing was recorded. Try again.")
         case .invalidValue:

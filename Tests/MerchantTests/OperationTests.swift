@@ -365,6 +365,8 @@ import Testing
             // The outcome of a commit whose connection broke is unknown.
             #expect(error?.detail.contains("Nothing was recorded") == (code != .unavailable), "\(code)")
             #expect(error?.detail.contains("same key") == (code == .unavailable), "\(code)")
+            // A read changes nothing.
+            #expect(error?.detail.contains("If the request changes something") == (code == .unavailable), "\(code)")
         }
     }
 
