@@ -117,8 +117,9 @@ import Testing
             #expect(refused.status == 422 && refused.text.contains("Hosting is off. Turn it on below"))
         }
     }
-    /// The script sends a piece again after a status of 500 or more, and gives up after any other answer.
-    @Test func `a failure of the store keeps its status, so that the script sends the piece again`() async throws {
+
+    /// The script sends a piece again after a status of 500 or more. When it gives up, it shows the last `problem`.
+    @Test func `a failure of the store keeps its status and its reason for the script`() async throws {
         try await RunningConsole.with { console in
             _ = try await hosted(console)
             var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
@@ -131,7 +132,9 @@ import Testing
             let page = try await browser.get(Self.place)
             let answer = try await browser.upload(
                 page, "\(Self.place)/upload", fields([1, 2, 3], offset: 0), file: [1, 2, 3])
-            #expect(answer.status == 502 && answer.text.contains("Content storage is unavailable."), "\(answer.text)")
+            #expect(
+                answer.status == 502 && answer.text == #"{"problem":"Content storage is unavailable."}"#,
+                "\(answer.text)")
         }
     }
 }

@@ -2,6 +2,7 @@ import ConsolePages
 import ControlWire
 import CornerstoreEncoding
 import Foundation
+import HTTPTypes
 import MerchantWire
 import StoreReceipts
 import StoreWire
@@ -111,8 +112,8 @@ enum ActionOutcome: Sendable {
     case done(String, message: String)
     /// A page of its own, such as one with a password that is shown once.
     case page(ConsolePage)
-    /// JSON for the script.
-    case data(Data)
+    /// JSON for the script, with the answer's status.
+    case data(Data, status: HTTPResponse.Status = .ok)
 }
 
 /// A page: its path after the environment, with the names of parameters in braces, and who makes it.

@@ -3,6 +3,7 @@ import ControlWire
 import CornerstoreEncoding
 import Crypto
 import Foundation
+import HTTPTypes
 import StoreWire
 
 /// The form that uploads a package to a product. A browser without scripts sends it whole. The script sends pieces,
@@ -58,9 +59,11 @@ enum PackageUpload {
             return try await store(action)
         } catch let problem as FormProblem {
             return .data(try JSONEncoder.compact.encode(Progress(problem: problem.message)))
-        } catch let problem as APIProblem where problem.status < 500 {
-            // After a failure of the store, which keeps its status, the script sends the piece again.
-            return .data(try JSONEncoder.compact.encode(Progress(problem: problem.message)))
+        } catch let problem as APIProblem {
+            // After a failure of the store, the script sends the piece again, and at last shows the reason.
+            return .data(
+                try JSONEncoder.compact.encode(Progress(problem: problem.message)),
+                status: problem.status < 500 ? .ok : .badGateway)
         }
     }
 

@@ -146,9 +146,9 @@ struct PageController: Sendable {
             case .page(let content):
                 return try answer(
                     content, page, Self.routes.first { $0.path == action.page }, context, isLive: false)
-            case .data(let json):
+            case .data(let json, let status):
                 return Response(
-                    status: .ok, headers: [.contentType: "application/json"],
+                    status: status, headers: [.contentType: "application/json"],
                     body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
             }
         } catch let problem as FormProblem {

@@ -8,6 +8,7 @@
   const data = new FormData(form), digest = await crypto.subtle.digest("SHA-256", await file.arrayBuffer());
   data.set("sha256", Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join(""));
   data.set("length", file.size);
+  let reason;
   for (let offset = 0, tries = 0; tries < mostTries;) {
    data.set("offset", offset);
    data.set("file", file.slice(offset, offset + pieceSize));
@@ -21,9 +22,12 @@
     bar.value = offset / file.size;
     said.textContent = offset < file.size ? Math.floor(100 * bar.value) + " %" : "Checking the package";
    } else if (answer && answer.status < 500) return "The store refused the form. Load the page again.";
-   else await new Promise((go) => setTimeout(go, 250 << tries++));
+   else {
+    reason = (await answer?.json().catch(() => null))?.problem ?? "The store does not answer.";
+    await new Promise((go) => setTimeout(go, 250 << tries++));
+   }
   }
-  return "The store does not answer. Upload the same file again later to go on.";
+  return reason + " Upload the same file again later to go on.";
  };
 
  if (!window.crypto?.subtle) return;
