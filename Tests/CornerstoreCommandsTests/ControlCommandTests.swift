@@ -115,26 +115,34 @@ import Testing
         }
     }
 
-    @Test func `A slow or long response is not reported as a store that does not run`() async throws {
-        let server = try RawServer { connection, number in
-            guard number > 0 else {
-                _ = connection.readToEnd()
-                return
-            }
-            _ = connection.read()
+    @Test func `A slow, long or lost response is not reported as a store that does not run`() async throws {
+        let server = try RawServer { connection, _ in
+            let request = connection.read()
+            if request.contains(" /slow ") { _ = connection.readToEnd() }
+            guard request.contains(" /long ") else { return }
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nlong.")
         }
         defer { server.close() }
         let slow = await #expect(throws: CommandError.self) {
             _ = try await PlainHTTP.send(
-                "PUT", server.url, body: Data?.none, limit: 4, timeout: TimeAmount.milliseconds(200))
+                "PUT", server.url + "slow", body: Data?.none, limit: 4, timeout: TimeAmount.milliseconds(200))
         }
         let text = slow?.detail ?? ""
         #expect(text.contains("has not answered within") && text.contains("may have been made"))
         let long = await #expect(throws: CommandError.self) {
-            _ = try await PlainHTTP.send("GET", server.url, body: nil, limit: 4)
+            _ = try await PlainHTTP.send("GET", server.url + "long", body: nil, limit: 4)
         }
         #expect(long?.detail.contains("longer than 4 bytes") == true)
+        for (method, advice) in [
+            ("GET", "Run the command again."),
+            ("POST", "The change may have been made. Check it before you run the command again."),
+        ] {
+            let lost = await #expect(throws: CommandError.self) {
+                _ = try await PlainHTTP.send(method, server.url + "lost", body: nil, limit: 4)
+            }
+            let place = server.url.dropLast()
+            #expect(lost?.detail == "\(place) ended the connection before it answered. \(advice)")
+        }
     }
 
     @Test func otherPortsAreNotTheControlPort() async throws {

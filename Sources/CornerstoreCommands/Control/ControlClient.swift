@@ -166,7 +166,7 @@ enum PlainHTTP {
         do { response = try await client.execute(request, deadline: .distantFuture) } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw unreachable(url)
+            throw isLost(error) ? lost("GET", url) : unreachable(url)
         }
         guard response.status == .ok else {
             let bytes = try await response.body.collect(upTo: 1 << 20)
@@ -202,6 +202,23 @@ enum PlainHTTP {
         )
     }
 
+    private static let unknownEffect = "The change may have been made. Check it before you run the command again."
+
+    /// Whether a connection was made and then ended before the response began.
+    private static func isLost(_ error: any Error) -> Bool {
+        switch error {
+        case let error as HTTPClientError: error == .remoteConnectionClosed
+        case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
+        case let error as ChannelError: error == .ioOnClosedChannel || error == .eof
+        default: false
+        }
+    }
+
+    private static func lost(_ method: String, _ url: String) -> CommandError {
+        let advice = method == "GET" ? "Run the command again." : unknownEffect
+        return CommandError(.failed, "\(place(url)) ended the connection before it answered. \(advice)")
+    }
+
     /// Sends a request.
     /// - Parameters:
     ///   - limit: the maximum size of the response's body in bytes.
@@ -219,11 +236,11 @@ enum PlainHTTP {
         do { response = try await client.execute(request, timeout: timeout) } catch is CancellationError {
             throw CancellationError()
         } catch let error as HTTPClientError where error == .deadlineExceeded {
-            let effect = method == "GET" ? "" : " The change may have been made."
+            let effect = method == "GET" ? "" : " " + unknownEffect
             let seconds = timeout.nanoseconds / 1_000_000_000
             throw CommandError(.failed, "\(place(url)) has not answered within \(seconds) seconds.\(effect)")
         } catch {
-            throw unreachable(url)
+            throw isLost(error) ? lost(method, url) : unreachable(url)
         }
         do {
             let bytes = try await response.body.collect(upTo: limit)
