@@ -104,8 +104,26 @@ import Testing
         let second = try await browser.get("/sandbox/merchant?keys=50")
         #expect(second.text.contains(">job150<") && !second.text.contains(">job149<"))
         #expect(second.text.contains("href=\"/sandbox/merchant#keys\">First</a>"))
+        // Rows that have gone leave the last page, not an empty one.
+        let beyond = try await browser.get("/sandbox/merchant?keys=1000")
+        #expect(beyond.text.contains(">job150<") && !beyond.text.contains("No keys yet."))
         let revoked = try await browser.submit(second, "/sandbox/merchant/keys/revoke")
         #expect(try await browser.follow(revoked).text.contains("The key “job150” no longer opens anything."))
+    }
+
+    @Test func `files behind the first 50 are on the next page`() async throws {
+        let browser = RunningConsole.ofMerchant()
+        let first = try await browser.get("/sandbox/merchant")
+        #expect(first.text.contains(">file149<") && !first.text.contains(">file150<"))
+        #expect(first.text.contains("href=\"/sandbox/merchant?content=50#content\" rel=\"next\">More</a>"))
+        let second = try await browser.get("/sandbox/merchant?content=50")
+        #expect(second.text.contains(">file150<") && !second.text.contains(">file149<"))
+        #expect(second.text.contains("href=\"/sandbox/merchant#content\">First</a>"))
+        // Lists that the merchant gives page by page have the link, too.
+        let users = try await browser.get("/sandbox/merchant?start=a&after=aaa")
+        #expect(users.text.contains("href=\"/sandbox/merchant?start=a#users\">First users</a>"))
+        let ledger = try await browser.get("/sandbox/merchant/users/ann?currency=gems&before=9")
+        #expect(ledger.text.unescaped.contains("/sandbox/merchant/users/ann?currency=gems#ledger"))
     }
 
     @Test func theRatesAreShown() async throws {

@@ -193,6 +193,9 @@ struct NoMerchant: APICalls {
     ) async throws -> APIAnswer {
         let keys = (["backend"] + (101...150).map { "job\($0)" })
             .map { #"{"name":"\#($0)","scopes":["users"],"createdAt":1}"# }.joined(separator: ",")
+        let files = (100...150).map {
+            #"{"item":"file\#($0)","version":1,"digest":"","size":1,"mediaType":"text/plain","createdAt":1}"#
+        }.joined(separator: ",")
         let bodies = [
             "/admin/v1/products":
                 #"{"revision":1,"products":[{"bundleId":"com.example.monkeys","productId":"credits5","kind":"consumable","grants":[{"credits":5,"currency":"coins"}],"isOnSale":true}]}"#,
@@ -203,7 +206,7 @@ struct NoMerchant: APICalls {
                 #"{"events":[{"eventId":"e1","type":"purchase","state":"dead","createdAt":1,"attempts":3}]}"#,
             "/admin/v1/webhooks/events/e1":
                 #"{"event":{"eventId":"e1","type":"purchase","state":"dead","createdAt":1,"attempts":1},"body":"{}","attempts":[{"attempt":1,"sentAt":1,"duration":5,"status":500,"answer":"no"}]}"#,
-            "/admin/v1/content": #"{"items":[]}"#,
+            "/admin/v1/content": #"{"items":[\#(files)]}"#,
             "/admin/v1/webhooks/dead":
                 #"{"events":[{"eventId":"e1","type":"purchase","createdAt":1,"attempts":3,"reason":"no answer"}]}"#,
             "/admin/v1/settings":

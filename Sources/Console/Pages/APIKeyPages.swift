@@ -22,7 +22,7 @@ enum APIKeyPages {
     @Sendable private static func list(_ request: PageRequest) async throws -> ConsolePage {
         let all: [ControlAPI.APIKey] = try await request.api.ask(ControlRoute.apiKeys)
         let found = all.reversed().filter { request.app == nil || $0.bundleId == request.app }
-        let from = min(request.offset("keys"), found.count)
+        let from = request.offset("keys", in: found.count)
         var page = ConsolePage("Keys of the server API")
         page.trail = [ConsoleLink("Settings", request.link("settings"))]
         let app = request.app ?? request.apps.first?.bundleId ?? "com.example.app"

@@ -367,6 +367,10 @@ enum ContentPages {
             table.next = request.link(
                 "reviews", [("after", cursor), ("item", item.map(String.init)), ("hidden", hidden.map { _ in "yes" })])
         }
+        if request.query["after"] != nil {
+            table.first = request.link(
+                "reviews", [("item", item.map(String.init)), ("hidden", hidden.map { _ in "yes" })])
+        }
         section.table = table
         let id = ConsoleField("review", "Review", hint: "An id from the table.", isRequired: true)
         section.forms = [

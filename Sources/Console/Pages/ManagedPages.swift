@@ -266,9 +266,8 @@ enum ManagedPages {
             command:
                 "cornerstore product create consumable \(app.bundleId.shellWord).coins --app \(app.bundleId.shellWord) --price 0.99"
         )
-        let from = request.offset("from")
         let path = "managed/\(app.bundleId.percentEncoded)"
-        for product in products.dropFirst(from).prefix(50) {
+        for product in request.rows(products, of: &table, at: path, in: "products", by: "from") {
             let sold = [product.inSandbox ? "sandbox" : nil, product.inProduction ? "production" : nil].compactMap {
                 $0
             }
@@ -281,7 +280,6 @@ enum ManagedPages {
                 ConsoleCell(sold.isEmpty ? "—" : sold.joined(separator: ", ")),
             ])
         }
-        if products.count > from + 50 { table.next = request.link(path, [("from", "\(from + 50)")]) }
         section.table = table
         section.forms = [newProduct(request, app)]
         return section

@@ -77,6 +77,10 @@ enum MerchantPages {
             request.link("merchant", [("start", start.nonEmpty), ("after", $0.rawValue)]) + "#users"
         }
         table.nextLabel = "More users"
+        if request.query["after"] != nil {
+            table.first = request.link("merchant", [("start", start.nonEmpty)]) + "#users"
+        }
+        table.firstLabel = "First users"
         section.table = table
         return section
     }
@@ -186,7 +190,6 @@ enum MerchantPages {
     private static func products(_ request: PageRequest) async throws -> ConsoleSection {
         let list: ProductList = try await request.api.ask(MerchantRoute.adminProducts)
         let products = list.products.filter { request.app == nil || $0.bundleID.rawValue == request.app }
-        let from = request.offset("from")
         var section = ConsoleSection("products", "Products", isLive: true)
         var table = ConsoleTable(
             "The merchant's products",
@@ -195,7 +198,7 @@ enum MerchantPages {
                 ConsoleColumn("Do"),
             ],
             nothing: "The merchant has no products. Add them:", command: "cornerstore merchant products load FILE")
-        for product in products.dropFirst(from).prefix(50) {
+        for product in request.rows(products, of: &table, at: "merchant", in: "products", by: "from") {
             table.add([
                 ConsoleCell(product.productID.rawValue, note: product.bundleID.rawValue),
                 ConsoleCell(LedgerParts.kind(product.kind.rawValue)),
@@ -215,7 +218,6 @@ enum MerchantPages {
                 ]),
             ])
         }
-        if products.count > from + 50 { table.next = request.link("merchant", [("from", "\(from + 50)")]) }
         section.table = table
         return section
     }
@@ -231,7 +233,7 @@ enum MerchantPages {
             ],
             nothing: "No files yet. Add one:", command: "cornerstore merchant content put ITEM FILE"
         )
-        for item in list.items.prefix(50) {
+        for item in request.rows(list.items, of: &table, at: "merchant", in: "content", by: "content") {
             table.add([
                 ConsoleCell(item.item.rawValue), ConsoleCell("\(item.version)"), ConsoleCell(item.mediaType),
                 ConsoleCell("\(item.size) bytes"), request.machineMoments.cell(Moments.iso(item.createdAt)),
@@ -350,6 +352,12 @@ enum MerchantPages {
                 request.link(
                     "merchant/users/\(id.rawValue.percentEncoded)",
                     [("currency", currency.rawValue), ("of", environment?.name), ("before", "\(next)")]) + "#ledger"
+        }
+        if request.query["before"] != nil {
+            table.first =
+                request.link(
+                    "merchant/users/\(id.rawValue.percentEncoded)",
+                    [("currency", currency.rawValue), ("of", environment?.name)]) + "#ledger"
         }
         section.table = table
         return section

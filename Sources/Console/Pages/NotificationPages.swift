@@ -118,6 +118,7 @@ enum NotificationPages {
         if log.count == 50, let last = log.last {
             table.next = request.link("notifications", [("before", "\(last.number)")]) + "#requests"
         }
+        if !isFirst { table.first = request.link("notifications") + "#requests" }
         section.table = table
         return section
     }

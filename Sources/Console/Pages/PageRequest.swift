@@ -35,6 +35,9 @@ struct PageRequest: Sendable {
     /// The number of rows before a page of a list: a filter's number, 0 to a million.
     func offset(_ name: String) -> Int { filter(name).flatMap { Int($0) }.map { min(max(0, $0), 1_000_000) } ?? 0 }
 
+    /// The number of rows before a page of a list that the API gives whole. Beyond the list, it is the last page.
+    func offset(_ name: String, in count: Int) -> Int { min(offset(name), max(0, count - 1) / 50 * 50) }
+
     /// The rows of a page of a list that the API gives whole, at most 50. The table gets the links to the other pages.
     /// - Parameters:
     ///   - path: the page's path, without the environment.
@@ -43,7 +46,7 @@ struct PageRequest: Sendable {
     func rows<Row>(
         _ all: [Row], of table: inout ConsoleTable, at path: String, in section: String, by name: String
     ) -> ArraySlice<Row> {
-        let from = min(offset(name), all.count)
+        let from = offset(name, in: all.count)
         if all.count > from + 50 { table.next = link(path, [(name, "\(from + 50)")]) + "#" + section }
         if from > 0 { table.first = link(path) + "#" + section }
         (table.firstLabel, table.nextLabel) = ("First", "More")

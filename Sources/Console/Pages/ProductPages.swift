@@ -96,6 +96,7 @@ enum ProductPages {
                 ConsoleColumn("Price", isNumber: true), ConsoleColumn("Languages"), ConsoleColumn("State"),
             ],
             nothing: "The app's catalog file has no products.")
+        let from = min(from, max(0, app.products.count - 1) / most * most)
         for product in app.products.dropFirst(from).prefix(most) {
             table.add([
                 ConsoleCell(
@@ -112,6 +113,8 @@ enum ProductPages {
                 keepsApp: false)
             table.nextLabel = "More products"
         }
+        if from > 0 { table.first = request.link("products", [("app", app.bundleId)], keepsApp: false) }
+        table.firstLabel = "First products"
         section.table = table
         return section
     }

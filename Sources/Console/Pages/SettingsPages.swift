@@ -201,6 +201,7 @@ enum SettingsPages {
         if entries.count == 50, let last = entries.last {
             table.next = request.link("settings", [("before", "\(last.number)")]) + "#audit"
         }
+        if request.query["before"] != nil { table.first = request.link("settings") + "#audit" }
         section.table = table
         return section
     }

@@ -310,7 +310,7 @@ enum SubscriptionPages {
     ) async throws -> ConsoleSection {
         let all: [ControlAPI.Code] = try await request.api.ask(.codes(request.environment))
         let found = all.filter { request.app == nil || $0.bundleId == request.app }
-        let from = request.offset("codes")
+        let from = request.offset("codes", in: found.count)
         var section = ConsoleSection(
             "codes", "Codes", text: "A code gives a product once, without charge.", isLive: from == 0)
         var table = ConsoleTable(

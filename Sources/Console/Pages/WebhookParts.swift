@@ -30,6 +30,9 @@ enum WebhookParts {
             table.next = list.next.map {
                 request.link("notifications", [("state", state?.rawValue), ("hook", $0)]) + "#webhooks"
             }
+            if request.query["hook"] != nil {
+                table.first = request.link("notifications", [("state", state?.rawValue)]) + "#webhooks"
+            }
             table.command = "cornerstore merchant webhooks test"
             section.table = table
         } catch let problem as APIProblem { section.warning = problem.message }
