@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -42,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [("/bin/true", true), ("/bin/false", false)])
-    func `The demo takes apps that end by Ctrl-C for stopped, and reports those that fail`(
+    func `The demo says which apps ended, and reports those that fail`(
         program: String, isFine: Bool
     ) async throws {
         let screen =
@@ -56,9 +57,16 @@ import Testing
         defer { server.close() }
         let control = ControlClient(base: String(server.url.dropLast()), adminToken: nil)
         try await with(program) { places in
-            let demo = DemoScreens(places: places, control: control, console: .current)
+            let remarks = Mutex<[String]>([])
+            let console = Console(
+                write: { text, _ in remarks.withLock { $0.append(text) } }, isTerminal: false, showsProgress: false,
+                style: Style(isColored: false), environment: [:])
+            let demo = DemoScreens(places: places, control: control, console: console)
             var problem: CommandError?
             do { try await demo.run { _ in } } catch let error as CommandError { problem = error }
+            let ended = DemoSample.allCases.map { "\($0.rawValue) ended, and is not started again.\n" }
+            let said = remarks.withLock { $0.sorted() }
+            #expect(said == (isFine ? ended.sorted() : []))
             #expect(isFine ? problem == nil : problem?.detail.contains("ended with exited(1)") == true)
         }
     }

@@ -239,4 +239,24 @@ import Testing
             #expect(second.errors.contains(data.path) && second.errors.contains("--data"), "\(second.errors)")
         }
     }
+
+    @Test func `a demo on pages prints its document when an app fails`() async throws {
+        try await TemporaryDirectory.with { directory in
+            let data = directory.url.appendingPathComponent("demo")
+            try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
+            let programs = directory.url.appendingPathComponent("programs")
+            try FileManager.default.createDirectory(at: programs, withIntermediateDirectories: true)
+            for sample in DemoSample.allCases {
+                try FileManager.default.createSymbolicLink(
+                    atPath: programs.appendingPathComponent(sample.rawValue).path, withDestinationPath: "/bin/false")
+            }
+            let result = try await Program.run(
+                ["demo", "--web", "--json", "--data", data.path, "--programs", programs.path])
+            #expect(result.status == 1, "\(result.all)")
+            let report = try result.output.object()
+            let problem = try #require(report["problem"] as? String, "\(result.all)")
+            #expect(report["passed"] as? Bool == false && problem.contains("ended with exited(1)"))
+            #expect(result.errors.contains(problem))
+        }
+    }
 }

@@ -5,6 +5,7 @@ import Logging
 import ServiceLifecycle
 import Store
 import StoreServer
+import Synchronization
 import UnixSignals
 
 /// The demonstration: a store and a merchant in this process, and the sample apps in other processes.
@@ -70,7 +71,6 @@ struct Demo: Sendable {
             } else {
                 if showsPages {
                     problem = try await showPages(teller, console, &group)
-                    if let problem { console.complain(problem) }
                     await serving.triggerGracefulShutdown()
                 } else {
                     stayUp(teller, console)
@@ -122,7 +122,7 @@ struct Demo: Sendable {
         }
     }
 
-    /// Runs the apps on their pages until the store is told to stop.
+    /// Runs the apps on their pages until the store is told to stop, and reports a failure.
     /// - Returns: why an app does not run, or nil.
     private func showPages(
         _ teller: DemoTeller, _ console: Console, _ group: inout ThrowingTaskGroup<Void, any Error>
@@ -130,9 +130,11 @@ struct Demo: Sendable {
         guard let addresses = Addresses.read(from: places.data) else { return nil }
         let screens = DemoScreens(
             places: places, control: ControlClient(base: addresses.control, adminToken: nil), console: console)
+        let isReported = Mutex(false)
         let running = Task {
             try await screens.run { pages in
                 if json {
+                    isReported.withLock { $0 = true }
                     let report = Report(passed: true, steps: teller.told, pages: pages, console: addresses.console)
                     try? console.report(report, json: true) { _ in "" }
                 }
@@ -159,7 +161,11 @@ struct Demo: Sendable {
         do { try await running.value } catch is CancellationError {
             return nil
         } catch {
-            return CommandError(known: error)?.detail ?? error.localizedDescription
+            let problem = CommandError(known: error)?.detail ?? error.localizedDescription
+            console.complain(problem)
+            // `--json` prints one document. The one with the pages may have been printed.
+            if !isReported.withLock({ $0 }) { try report(console, teller, problem) }
+            return problem
         }
         return nil
     }

@@ -1,5 +1,6 @@
 import ControlWire
 import Foundation
+import NIOCore
 import StoreServer
 import Subprocess
 import Synchronization
@@ -15,7 +16,7 @@ struct DemoScreens: Sendable {
     private static let patience = Duration.seconds(30)
 
     /// Runs the apps until the task is cancelled. An app that crashes or is killed is started again at its address, as
-    /// a person would do.
+    /// a person would do. One that was stopped stays stopped.
     /// - Parameter onReady: called with the pages once all apps have one.
     /// - Throws: ``CommandError`` when an app cannot be started, fails or opens no page.
     func run(onReady: @escaping @Sendable ([ControlAPI.Screen]) -> Void) async throws {
@@ -51,10 +52,14 @@ struct DemoScreens: Sendable {
         while !Task.isCancelled {
             let log = places.path("\(sample.rawValue).log")
             let status = try await start(sample, port: ports[sample.bundleID], log: log)
-            if Task.isCancelled { return }
+            // Ctrl-C in a terminal stops the apps, too, and perhaps before the store. An app that dies at its start
+            // would occupy the processors.
+            try await Task.sleep(for: .milliseconds(500))
             switch status {
-            // Ctrl-C in a terminal stops the apps, too, and perhaps before the store.
-            case .exited(0): return
+            case .exited(0):
+                guard await storeAnswers() else { return }
+                console.remark("\(sample.rawValue) ended, and is not started again.")
+                return
             case .exited(9): console.remark("\(sample.rawValue) crashed as ordered, and is started again.")
             case .signaled: console.remark("\(sample.rawValue) was killed, and is started again.")
             case .exited:
@@ -62,9 +67,13 @@ struct DemoScreens: Sendable {
                 let reason = text.split(separator: "\n").last.map { ": " + Style.printable(String($0)) } ?? ""
                 throw CommandError(.failed, "\(sample.rawValue) ended with \(status)\(reason)")
             }
-            // An app that dies at its start would occupy the processors.
-            try await Task.sleep(for: .milliseconds(500))
         }
+    }
+
+    /// Whether the store answers. One that was told to stop does not.
+    private func storeAnswers() async -> Bool {
+        let screens = try? await control.send(.screens, timeout: .seconds(5)) as [ControlAPI.Screen]
+        return screens != nil
     }
 
     private func start(_ sample: DemoSample, port: Int?, log: URL) async throws -> TerminationStatus {
