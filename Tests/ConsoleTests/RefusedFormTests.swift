@@ -43,4 +43,27 @@ import Testing
             #expect(again.status == 303, "\(again.text)")
         }
     }
+    @Test func `An event that is refused keeps what was chosen`() async throws {
+        try await RunningConsole.with { console in
+            let (browser, tester) = (console.browser(), "tester@sandbox.example")
+            let bought = try await browser.submit(
+                try await browser.get("/sandbox/buy"), "/sandbox/buy",
+                [
+                    ("email", tester), ("password", ""), ("product", "com.example.monkeys club.monthly"),
+                    ("quantity", "1"), ("finish", "yes"),
+                ])
+            #expect(bought.status == 303, "\(bought.text)")
+            let page = try await browser.get("/sandbox/subscriptions/\(tester)")
+            let form = try #require(page.forms.first { $0.action.hasSuffix("/event") })
+            let id = try #require(page.text.firstMatch(of: /<option value="([0-9]+)"/)).1
+            let refused = try await browser.submit(
+                page, form.action, [("id", String(id)), ("event", "extend"), ("days", "many"), ("product", "")])
+            #expect(refused.status == 422 && refused.text.contains("Give a number of days"), "\(refused.text)")
+            #expect(refused.text.contains("Subscriptions of \(tester)") && refused.text.contains("value=\"many\""))
+            #expect(refused.text.contains("<option value=\"extend\" selected>"))
+            let done = try await browser.submit(
+                refused, form.action, [("id", String(id)), ("event", "expire"), ("days", ""), ("product", "")])
+            #expect(done.status == 303, "\(done.text)")
+        }
+    }
 }

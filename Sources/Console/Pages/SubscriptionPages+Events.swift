@@ -90,7 +90,7 @@ extension SubscriptionPages {
         var section = ConsoleSection("events", "Let something happen")
         section.forms = [
             ConsoleForm(
-                action: request.action("subscriptions/event"),
+                action: request.action("subscriptions/\(account.accountId.percentEncoded)/event"),
                 fields: [
                     ConsoleField(
                         "id", "Subscription", .choice,
@@ -98,13 +98,12 @@ extension SubscriptionPages {
                     ConsoleField("event", "Event", .choice, options: events(request)),
                     ConsoleField("days", "Days", hint: "Of an extension, 1 to 90."),
                     ConsoleField("product", "Product", hint: "The new plan's id, from the same group."),
-                ], hidden: [ConsoleHidden("account", account.accountId)], button: "Do it")
+                ], button: "Do it")
         ]
         return section
     }
 
     @Sendable static func act(_ action: ActionRequest) async throws -> ActionOutcome {
-        let account = try action.required("account", "Customer")
         let id = try action.required("id", "Subscription")
         let event = try action.required("event", "Event")
         let subscription: ControlAPI.Subscription
@@ -124,7 +123,7 @@ extension SubscriptionPages {
             subscription = try await action.api.ask(.actOnSubscription(action.environment, id: id, known))
         }
         return .done(
-            "subscriptions/\(account.percentEncoded)",
+            "subscriptions/\(action.page.parameter("account").percentEncoded)",
             message:
                 "\(subscription.productId): \(words(subscription.state)), until \(Moments.text(subscription.expiresDate))."
         )

@@ -23,14 +23,14 @@ enum SubscriptionPages {
             routes: [.control(.withdrawPriceIncrease(.sandbox, account: "", bundle: "", product: ""))],
             page: "subscriptions", change: "withdraw a price increase", perform: withdrawIncrease),
         ConsoleAction(
-            path: "subscriptions/renewal", routes: [.control(.changeSubscription(.sandbox, id: ""))],
-            page: "subscriptions", change: "turn auto-renew off or on", perform: setAutoRenew),
+            path: "subscriptions/{account}/renewal", routes: [.control(.changeSubscription(.sandbox, id: ""))],
+            page: "subscriptions/{account}", change: "turn auto-renew off or on", perform: setAutoRenew),
         ConsoleAction(
-            path: "subscriptions/event",
+            path: "subscriptions/{account}/event",
             routes: Set(
                 SubscriptionAction.allCases.map { .control(.actOnSubscription(.sandbox, id: "", $0)) }
                     + [.control(.changeSubscription(.sandbox, id: ""))]),
-            page: "subscriptions", change: "change a subscription", perform: act),
+            page: "subscriptions/{account}", change: "change a subscription", perform: act),
         ConsoleAction(
             path: "subscriptions/grace",
             routes: [.control(.setGracePeriod(bundle: "")), .control(.removeGracePeriod(bundle: ""))],
@@ -288,14 +288,13 @@ enum SubscriptionPages {
     }
 
     @Sendable private static func setAutoRenew(_ action: ActionRequest) async throws -> ActionOutcome {
-        let account = try action.required("account", "Customer")
         let willRenew = try action.required("renews", "Auto-renew") == "true"
         let changed: ControlAPI.Subscription = try await action.api.send(
             .changeSubscription(action.environment, id: try action.required("id", "Subscription")),
             ControlAPI.SubscriptionChange(willRenew: willRenew))
         let end = Moments.text(changed.expiresDate)
         return .done(
-            "subscriptions/\(account.percentEncoded)",
+            "subscriptions/\(action.page.parameter("account").percentEncoded)",
             message: willRenew
                 ? "Auto-renew is on. \(changed.renewalProductId) renews at the end of its period, \(end)."
                 : changed.state == .active
@@ -485,9 +484,8 @@ enum SubscriptionPages {
         return ConsoleCell(buttons: [
             ConsoleButton(
                 words, about: "\(words) for \(subscription.productId) of \(account.email)",
-                action: request.action("subscriptions/renewal"),
+                action: request.action("subscriptions/\(account.accountId.percentEncoded)/renewal"),
                 hidden: [
-                    ConsoleHidden("account", account.accountId),
                     ConsoleHidden("id", subscription.originalTransactionId),
                     ConsoleHidden("renews", "\(!subscription.willRenew)"),
                 ])
