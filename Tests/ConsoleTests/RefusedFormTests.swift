@@ -22,6 +22,23 @@ import Testing
         }
     }
 
+    @Test func `The command beside a refused purchase buys what was chosen`() async throws {
+        try await RunningConsole.with { console in
+            let (browser, anna) = (console.browser(), try await console.customer())
+            let refused = try await browser.submit(
+                try await browser.get("/sandbox/buy"), "/sandbox/buy",
+                [
+                    ("email", anna), ("password", ""), ("product", "com.example.monkeys hats"), ("quantity", "2"),
+                    ("username", "a user"), ("finish", "yes"),
+                ])
+            #expect(refused.status == 422, "\(refused.text)")
+            let command = "cornerstore buy hats --account \(anna) --quantity 2 --username 'a user'"
+            #expect(refused.text.unescaped.contains("<code>\(command)</code>"), "\(refused.text)")
+            let other = try await browser.get("/sandbox/buy?product=hats")
+            #expect(other.text.contains("<code>cornerstore buy hats</code>"))
+        }
+    }
+
     @Test func `The later of two editors is told after another mistake too`() async throws {
         try await RunningConsole.with { console in
             let (browser, managed) = (console.browser(), console.store.managed)

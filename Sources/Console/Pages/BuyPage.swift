@@ -21,9 +21,12 @@ enum BuyPage {
         page.trail = [ConsoleLink("Customers", request.link("customers"))]
         page.text = "The console signs in as a device of the customer, buys, finishes the transaction, and signs out."
         let tester = request.environment == .sandbox ? request.api.backends.tester() : nil
-        let account = request.filter("account") ?? tester?.email ?? ""
+        let typed = request.refused["product"]
+        let account =
+            request.refused["email"]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? request.filter("account")
+            ?? tester?.email ?? ""
         var section = ConsoleSection("buy", "Purchase")
-        let options = CustomerPages.productOptions(request, chosen: request.filter("product"))
+        let options = CustomerPages.productOptions(request, chosen: typed ?? request.filter("product"))
         if options.isEmpty {
             section.warning =
                 "There is no product to buy here. Load a catalog file, or create a product in the managed catalog."
@@ -51,12 +54,17 @@ enum BuyPage {
             guard words.count == 2 else { return nil }
             return String(words[1]).shellWord + (request.apps.count > 1 ? " --app \(String(words[0]).shellWord)" : "")
         }
-        page.commands = [
-            ConsoleCode(
-                "Command",
-                request.buyCommand(product, account: account.isEmpty || account == tester?.email ? nil : account))
-        ]
+        let command = request.buyCommand(
+            product, account: account.isEmpty || account == tester?.email ? nil : account)
+        page.commands = [ConsoleCode("Command", command + typedOptions(request))]
         return page
+    }
+
+    /// The options of the command for what was typed into a form that was refused.
+    private static func typedOptions(_ request: PageRequest) -> String {
+        let quantity = request.refused["quantity"]?.nonEmpty.flatMap { $0 == "1" ? nil : " --quantity \($0.shellWord)" }
+        let username = request.refused["username"]?.nonEmpty.map { " --username \($0.shellWord)" }
+        return (quantity ?? "") + (username ?? "")
     }
 
     @Sendable private static func buy(_ action: ActionRequest) async throws -> ActionOutcome {

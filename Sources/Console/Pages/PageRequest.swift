@@ -12,6 +12,8 @@ struct PageRequest: Sendable {
     var parameters: [String: String]
     /// The query of the address; empty when the page is shown again after a refused form.
     var query: QueryParameters
+    /// The values of the form that was refused; empty when the page is not shown again.
+    var refused = QueryParameters([:])
     /// The API that the console calls.
     var api: ConsoleAPI
     /// The store's clock.

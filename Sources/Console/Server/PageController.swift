@@ -173,6 +173,8 @@ struct PageController: Sendable {
         guard let route = Self.routes.first(where: { $0.path == action.page }) else {
             throw HTTPProblem(status, code: "refused", message: problem.message)
         }
+        var page = page
+        page.refused = form
         var content = try await route.make(page)
         content.fill(action: request.uri.path, problem: problem.message, field: problem.field) { form[$0] }
         content.problem = problem.message
