@@ -126,6 +126,27 @@ import Testing
         }
     }
 
+    @Test func `a search says which matches are elsewhere, and leads to them`() async throws {
+        try await RunningConsole.with { console in
+            let hits = ["account", "transaction", "product"].flatMap { kind in
+                (101...120).map { #"{"kind":"\#(kind)","id":"\#(kind)\#($0)","title":"\#(kind)\#($0)"}"# }
+            }.joined(separator: ",")
+            let browser = console.browser { path, answer in
+                if path.hasSuffix("/search") { return APIAnswer(status: 200, body: Data("[\(hits)]".utf8)) }
+                guard path == "/admin/v1/users" else { return answer }
+                return APIAnswer(status: 200, body: Data(#"{"users":[{"userId":"ann"}],"next":"ann"}"#.utf8))
+            }
+            let first = try await browser.get("/sandbox/search?q=a").text.unescaped
+            #expect(first.contains(">product110<") && !first.contains(">product111<") && first.contains(">ann<"))
+            #expect(first.contains("at most 20 of each kind"))
+            #expect(first.contains("/sandbox/merchant?start=a#users"))
+            #expect(first.contains("href=\"/sandbox/search?q=a&from=50#found\""))
+            let second = try await browser.get("/sandbox/search?q=a&from=50").text.unescaped
+            #expect(second.contains(">product120<") && !second.contains(">product110<"))
+            #expect(second.contains("href=\"/sandbox/search?q=a#found\">First</a>"))
+        }
+    }
+
     @Test(
         arguments: [
             (5_259_599, "60 d"), (5_259_600, "2 months"), (63_115_199, "23 months"), (63_115_200, "2 years"),

@@ -45,12 +45,14 @@ struct PageRequest: Sendable {
     ///   - path: the page's path, without the environment.
     ///   - section: the section of the table.
     ///   - name: the filter that has the number of rows before.
+    ///   - kept: the other filters, which the links keep.
     func rows<Row>(
-        _ all: [Row], of table: inout ConsoleTable, at path: String, in section: String, by name: String
+        _ all: [Row], of table: inout ConsoleTable, at path: String, in section: String, by name: String,
+        keeping kept: [(String, String?)] = []
     ) -> ArraySlice<Row> {
         let from = offset(name, in: all.count)
-        if all.count > from + 50 { table.next = link(path, [(name, "\(from + 50)")]) + "#" + section }
-        if from > 0 { table.first = link(path) + "#" + section }
+        if all.count > from + 50 { table.next = link(path, kept + [(name, "\(from + 50)")]) + "#" + section }
+        if from > 0 { table.first = link(path, kept) + "#" + section }
         (table.firstLabel, table.nextLabel) = ("First", "More")
         return all.dropFirst(from).prefix(50)
     }

@@ -6,6 +6,9 @@ import StoreWire
 
 /// One box for identifiers, addresses and names.
 enum SearchPage {
+    /// The most matches of each kind that the store finds.
+    private static let most = 20
+
     static let routes = [PageRoute(path: "search", area: .overview, needsStore: false, make: make)]
 
     @Sendable private static func make(_ request: PageRequest) async throws -> ConsolePage {
@@ -20,7 +23,12 @@ enum SearchPage {
                 : "No id equals this text, and no address or name begins with it.")
         if !text.isEmpty, request.api.hasStore {
             let hits: [ControlAPI.SearchHit] = try await request.api.ask(.search(request.environment, text: text))
-            for hit in hits.prefix(50) {
+            if ControlAPI.SearchHit.Kind.allCases.contains(where: { kind in
+                hits.count(where: { $0.kind == kind }) >= most
+            }) {
+                section.text = "The search finds at most \(most) of each kind. Type more of the text to find others."
+            }
+            for hit in request.rows(hits, of: &table, at: "search", in: "found", by: "from", keeping: [("q", text)]) {
                 let link: String
                 switch hit.kind {
                 case .transaction: link = request.link("transactions/\(hit.id.percentEncoded)")
@@ -36,9 +44,10 @@ enum SearchPage {
             }
             page.commands = [ConsoleCode("Control port", request.curl(.search(request.environment, text: text)))]
         }
-        if !text.isEmpty, request.api.hasMerchant {
+        // The merchant's matches are on the first page.
+        if !text.isEmpty, table.first == nil, request.api.hasMerchant {
             do {
-                try await searchMerchant(text, request, &page, &table)
+                try await searchMerchant(text, request, &page, &section, &table)
             } catch let problem as APIProblem {
                 section.warning = "The merchant could not be searched. \(problem.message)"
                 table.nothing = "The store has no match."
@@ -51,7 +60,8 @@ enum SearchPage {
 
     /// Adds the merchant's users, and without a store its redemptions. The store's page of a transaction has them.
     private static func searchMerchant(
-        _ text: String, _ request: PageRequest, _ page: inout ConsolePage, _ table: inout ConsoleTable
+        _ text: String, _ request: PageRequest, _ page: inout ConsolePage, _ section: inout ConsoleSection,
+        _ table: inout ConsoleTable
     ) async throws {
         page.commands.append(
             ConsoleCode("Users of the merchant", "cornerstore merchant users \(text.shellWord)"))
@@ -61,6 +71,11 @@ enum SearchPage {
                 ConsoleCell(user.userID.rawValue, link: request.userLink(user.userID)),
                 ConsoleCell("user of the merchant"), ConsoleCell("—"),
             ])
+        }
+        if list?.next != nil {
+            section.links = [
+                ConsoleLink("All users of the merchant", request.link("merchant", [("start", text)]) + "#users")
+            ]
         }
         guard !request.api.hasStore else { return }
         let report: TransactionReport? = try await found(.transaction(text), request)
