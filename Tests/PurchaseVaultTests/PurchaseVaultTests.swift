@@ -353,7 +353,10 @@ struct PurchaseVaultTests {
             // A file with a lease does not open at once, not even for root: F_SETSIG and F_SETLEASE of fcntl(2), which
             // the C library shows only to those who ask for its own names. SIGURG is a signal that nobody notices.
             let descriptor = try open(bench.key.path, O_RDWR | O_CLOEXEC)
-            try #require(fcntl(descriptor, 10, SIGURG) == 0 && fcntl(descriptor, 1024, F_WRLCK) == 0)
+            guard fcntl(descriptor, 10, SIGURG) == 0, fcntl(descriptor, 1024, F_WRLCK) == 0 else {
+                close(descriptor)
+                try Test.cancel("The file system of \(bench.folder.path) gives no leases, so the file can be read.")
+            }
             let error = await #expect(throws: VaultError.self) { try await bench.open() }
             close(descriptor)
             #expect(error?.code == .storage)
