@@ -110,7 +110,7 @@ struct FormProblem: Error {
 enum ActionOutcome: Sendable {
     /// Back to a page of the environment, with a sentence about what was done.
     case done(String, message: String)
-    /// A page of its own, such as one with a password that is shown once.
+    /// A page of its own, such as one with a password that is not shown again.
     case page(ConsolePage)
     /// JSON for the script, with the answer's status.
     case data(Data, status: HTTPResponse.Status = .ok)

@@ -61,7 +61,8 @@ enum APIKeyPages {
                                 ConsoleOption(
                                     $0.bundleId, $0.name ?? $0.bundleId, isChosen: $0.bundleId == request.app)
                             })
-                    ], button: "Make", text: "The private half is shown once. The store does not keep it.")
+                    ], button: "Make",
+                    text: "The private half is shown for 30 seconds, and not again. The store does not keep it.")
             ]
         }
         page.sections = [section]

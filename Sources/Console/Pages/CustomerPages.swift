@@ -114,7 +114,7 @@ enum CustomerPages {
     private static func newAccount(_ request: PageRequest) -> ConsoleSection {
         var section = ConsoleSection(
             "new", request.environment == .sandbox ? "New tester" : "New customer",
-            text: "The password is made here and shown once.")
+            text: "The password is made here. It is shown for 30 seconds, and not again.")
         section.forms = [
             ConsoleForm(
                 action: request.action("customers/new"),

@@ -174,7 +174,7 @@ enum MerchantPages {
                     ConsoleField(
                         "scopes", "Scopes", value: "users ledger", hint: scopes.joined(separator: " "), isRequired: true
                     ),
-                ], button: "Make", text: "The key is shown once.")
+                ], button: "Make", text: "The key is shown for 30 seconds, and not again.")
         ]
         return section
     }
