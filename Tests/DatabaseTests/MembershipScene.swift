@@ -57,20 +57,23 @@ struct MembershipScene {
 
     /// Joins, and lets others join if it is the first.
     func join(
-        relayed: Bool = false, node: Int? = nil, version: String = "1", timing: Membership.Timing = .init()
+        relayed: Bool = false, node: Int? = nil, version: String = "1", timing: Membership.Timing = .init(),
+        lines: LogLines? = nil
     ) async throws -> Membership {
-        let membership = try await start(relayed: relayed, node: node, version: version, timing: timing)
+        let membership = try await start(
+            relayed: relayed, node: node, version: version, timing: timing, lines: lines)
         try await membership.share()
         return membership
     }
 
     func start(
-        relayed: Bool = false, node: Int? = nil, version: String = "1", timing: Membership.Timing = .init()
+        relayed: Bool = false, node: Int? = nil, version: String = "1", timing: Membership.Timing = .init(),
+        lines: LogLines? = nil
     ) async throws -> Membership {
         try await Membership(
             of: .postgresql(url: relayed ? relayedURL : url, schema: "\(prefix)_apps", connections: 1),
             name: "process for a test", facts: ProcessFacts(version: version, name: "p", startedAt: 1), node: node,
-            timing: timing, logger: .silent)
+            timing: timing, logger: lines?.logger ?? .silent)
     }
 
     /// Opens the apps' database under a membership, and closes both afterwards.

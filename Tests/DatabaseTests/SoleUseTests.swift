@@ -209,6 +209,23 @@ import Testing
         }
     }
 
+    /// PostgreSQL has given the lock to a session of this process, which never heard of it.
+    @Test func aLockWhoseAnswerWasLostIsNotAnotherProcesss() async throws {
+        try await withRelay { direct, relayed, relay async throws in
+            let use = try await SoleUse(
+                of: relayed, timing: Clock().timing(heartbeat: 20, patience: 1), logger: .silent)
+            let watcher = try await Database.open(direct, migrations: [table], logger: .silent)
+            relay.cut()
+            try await until { try await process(with: direct, in: watcher) == nil }
+            relay.silence(afterRequestThatFollows: "pg_try_advisory_lock(")
+            relay.mend()
+            try await until { try await process(with: direct, in: watcher) != nil }
+            try await until { use.isHeld }
+            await watcher.close()
+            await use.giveUp()
+        }
+    }
+
     @Test func aSessionThatAnAdministratorEndsIsReplaced() async throws {
         try await withRelay { location, _, _ async throws in
             let use = try await SoleUse(of: location, logger: .silent)

@@ -25,6 +25,8 @@ public final class Relay: @unchecked Sendable {
     private var silent: Set<Int32> = []
     /// What a client sends on the connections that can be silenced by themselves, and the ends of these connections.
     private var mark: (bytes: [UInt8], ends: Set<Int32>)?
+    /// What a client sends on the connection that goes silent with its next request, and the client's end, once known.
+    private var fuse: (bytes: [UInt8], client: Int32?)?
     /// Cuts the cable when the client, or the server, sends these bytes, before or after they have gone to the other.
     private var trap: (bytes: [UInt8], fromClient: Bool, afterForwarding: Bool)?
     /// What the server gets instead of bytes of the client's, as many.
@@ -90,6 +92,12 @@ public final class Relay: @unchecked Sendable {
             silent.formUnion(ends)
             return ends.count
         }
+    }
+
+    /// Does the same as ``silence()`` to the first connection on which the client sends `text`, once it has carried
+    /// what the client sends next. A prepared statement runs, for example, and its answer is not heard.
+    public func silence(afterRequestThatFollows text: String) {
+        lock.withLock { fuse = (Array(text.utf8), nil) }
     }
 
     /// Lets through what comes from now on, and what was held.
@@ -175,6 +183,7 @@ public final class Relay: @unchecked Sendable {
             if isClient {
                 replaceBytes(of: &buffer, count)
                 markIfDue(buffer[..<count], source, destination)
+                silenceIfDue(buffer[..<count], source, destination)
                 let isForwarded = springTrap(buffer[..<count], isClient: true, server: destination)
                 if isForwarded == false { break }
                 // Cut by another connection. One that is to be cut after its request goes on until the server has
@@ -206,6 +215,19 @@ public final class Relay: @unchecked Sendable {
         lock.withLock {
             guard let text = mark?.bytes, Self.has(bytes, text) else { return }
             mark?.ends.formUnion([client, server])
+        }
+    }
+
+    /// Called before the bytes are carried on.
+    private func silenceIfDue(_ bytes: ArraySlice<UInt8>, _ client: Int32, _ server: Int32) {
+        lock.withLock {
+            guard let fuse else { return }
+            if fuse.client == client {
+                silent.formUnion([client, server])
+                self.fuse = nil
+            } else if fuse.client == nil, Self.has(bytes, fuse.bytes) {
+                self.fuse?.client = client
+            }
         }
     }
 

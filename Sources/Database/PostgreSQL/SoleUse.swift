@@ -125,32 +125,30 @@ private final class SoleUseHolder: Sendable {
             confirmed.withLock { $0 = nil }
             lost.finish()
         }
-        var lock: Lock
+        var session: PostgreSQLSession
+        var own = OwnSessions()
         do {
-            lock = try first()
+            session = try first(&own)
         } catch {
             return started(.failure(error))
         }
         started(.success(()))
-        while watch(lock.session) {
+        while watch(session) {
             confirmed.withLock { $0 = nil }
             logger.error("the connection that holds the lock on the database broke; the lock is requested again")
-            guard let again = regain(lock.owner) else { return }
-            lock = again
+            guard let again = regain(&own) else { return }
+            session = again
             logger.notice("the lock on the database is held again")
         }
     }
 
-    /// A session that holds the lock.
-    private struct Lock {
-        var session: PostgreSQLSession
-        var owner: LockOwner?
-    }
-
-    private func first() throws -> Lock {
+    /// Takes the lock when the process starts.
+    ///
+    /// - Returns: The session that holds it.
+    private func first(_ own: inout OwnSessions) throws -> PostgreSQLSession {
         let session = try connect()
         for attempt in 1...Self.attempts {
-            if let lock = try take(session) { return lock }
+            if try take(session, &own) { return session }
             if attempt < Self.attempts, waker.isWoken(within: Self.pause) { break }
         }
         let owner = try owner(session)
@@ -173,15 +171,18 @@ private final class SoleUseHolder: Sendable {
         }
     }
 
-    /// Tries to take the lock until it succeeds. Nil when the thread is stopped or another process holds the lock.
-    private func regain(_ old: LockOwner?) -> Lock? {
+    /// Tries to take the lock until it succeeds.
+    ///
+    /// - Returns: The session that holds it; nil when the thread is stopped or another process holds the lock.
+    private func regain(_ own: inout OwnSessions) -> PostgreSQLSession? {
         while true {
             do {
                 let session = try connect()
-                if let lock = try take(session) { return lock }
+                session.limitWaiting(to: .seconds(timing.patience))
+                if try take(session, &own) { return session }
                 // The owner is nil when its session has just ended.
                 if let owner = try owner(session) {
-                    guard owner == old else {
+                    guard own.contains(owner) else {
                         lost.yield(inUse(owner))
                         return nil
                     }
@@ -205,17 +206,19 @@ private final class SoleUseHolder: Sendable {
         return session
     }
 
-    /// Tries to take the lock; nil when another session holds it.
-    private func take(_ session: PostgreSQLSession) throws -> Lock? {
+    /// Tries to take the lock; false when another session holds it.
+    private func take(_ session: PostgreSQLSession, _ own: inout OwnSessions) throws -> Bool {
         // First: if the question fails, the session must not have the lock.
         let start = try session.serverStart()
         let asked = timing.now()
-        let row = try session.query("SELECT pg_try_advisory_lock(CAST($1 AS BIGINT))", [address.soleUseKey]).first
-        guard try row?.bool(0) == true else { return nil }
-        let lock = Lock(session: session, owner: try owner(session))
+        let isTaken = try own.take(with: session) {
+            try session.query("SELECT pg_try_advisory_lock(CAST($1 AS BIGINT))", [address.soleUseKey])
+                .first?.bool(0) == true
+        }
+        guard isTaken else { return false }
         server.store(start, ordering: .releasing)
         confirmed.withLock { $0 = asked }
-        return lock
+        return true
     }
 
     /// The owner of the lock; nil when no session holds it any more.

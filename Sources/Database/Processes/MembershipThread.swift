@@ -32,8 +32,10 @@ final class MembershipThread {
     /// Whether the process has the store's lock alone.
     private var isAlone = false
     private(set) var node = 0
-    /// The session that has the lock of the node number.
-    private var owner: LockOwner?
+    /// The sessions of this process that may have the lock of the node number.
+    private var sessions = OwnSessions()
+    /// Whether the process has had no beat since its connection broke.
+    private var isBroken = false
     /// PostgreSQL's number of the table of losses when the process joined, or when it last found its commits.
     private var losses: Int64?
     private var nextLook = ContinuousClock.now
@@ -82,10 +84,13 @@ final class MembershipThread {
                 core.lose(DatabaseError(.unavailable, "the connection to PostgreSQL broke during the start"))
                 return
             }
-            logger.error("the connection to the other processes broke; the node number is requested again")
+            // A connection that breaks before its first beat changes nothing.
+            if !isBroken {
+                logger.error("the connection to the other processes broke; the node number is requested again")
+            }
+            isBroken = true
             guard let again = rejoin() else { return }
             session = again
-            logger.notice("the node number is held again", metadata: ["node": "\(node)"])
         }
         // No transaction may begin once another process can have the number.
         core.forgetTimes()
@@ -207,9 +212,8 @@ final class MembershipThread {
             let beats = Dictionary(processes.map { ($0.node, $0.beat) }) { first, _ in first }
             let all = (0..<ProcessTable.nodes).sorted { (beats[$0] ?? 0, $0) < (beats[$1] ?? 0, $1) }
             for candidate in wanted.map({ [$0] }) ?? all {
-                guard try table.takeNode(candidate, session) else { continue }
+                guard try sessions.take(with: session, { try table.takeNode(candidate, session) }) else { continue }
                 node = candidate
-                owner = try session.owner(ofLock: table.nodeKey, candidate)
                 return
             }
             guard ContinuousClock.now - begin < core.timing.entrance else {
@@ -245,6 +249,7 @@ final class MembershipThread {
                 if ContinuousClock.now >= nextBeat || !hears && core.apply != nil {
                     nextBeat = .now + core.timing.beat
                     try beat(session)
+                    sayReturn()
                     receive(session)
                 }
                 try apply(session)
@@ -261,6 +266,13 @@ final class MembershipThread {
             }
         }
         return .stopped
+    }
+
+    /// Logs the first beat after the connection broke.
+    private func sayReturn() {
+        guard isBroken, !core.isStopped else { return }
+        isBroken = false
+        logger.notice("the node number is held again", metadata: ["node": "\(node)"])
     }
 
     /// The time until there is something to do, in milliseconds.
@@ -321,16 +333,10 @@ final class MembershipThread {
 
     private func again() throws -> PostgreSQLSession? {
         let session = try connect(isStarting: false)
-        guard try table.takeStore(alone: false, session) else {
-            // A process that starts at this moment lets go of the lock when it has prepared the database.
-            if let owner = try session.owner(ofLock: table.storeKey), !owner.name.hasPrefix(Self.starting) {
-                core.lose(storeInUse(owner))
-            }
-            return nil
-        }
-        guard try table.takeNode(node, session) else {
+        guard try takeStoreAgain(session) else { return nil }
+        guard try sessions.take(with: session, { try table.takeNode(node, session) }) else {
             guard let other = try session.owner(ofLock: table.nodeKey, node) else { return nil }
-            guard other == owner else {
+            guard sessions.contains(other) else {
                 // The new process cannot know what the server lacks of this one's changes.
                 let isLost = try loss(session)?.code == .dataLost
                 try lose(isLost ? Self.dataLost : nodeInUse(node, other), session)
@@ -340,8 +346,6 @@ final class MembershipThread {
             _ = try session.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [other.process])
             return nil
         }
-        // If this attempt fails, its session may keep the number for a while, and the next attempt must know it.
-        owner = try session.owner(ofLock: table.nodeKey, node)
         // The first beat shows whether others have recorded a loss.
         if let loss = try loss(session) {
             try lose(loss, session)
@@ -352,6 +356,20 @@ final class MembershipThread {
         core.setServerStart(try session.serverStart())
         core.setProblem(nil)
         return session
+    }
+
+    /// Takes the lock of the store together with others. Ends the process's use of the database when another process
+    /// has it for itself.
+    private func takeStoreAgain(_ session: PostgreSQLSession) throws -> Bool {
+        if try table.takeStore(alone: false, session) { return true }
+        // A process that starts at this moment lets go of the lock when it has prepared the database.
+        guard let owner = try session.owner(ofLock: table.storeKey), !owner.name.hasPrefix(Self.starting) else {
+            return false
+        }
+        // It may have let go of the lock between the two looks.
+        if try table.takeStore(alone: false, session) { return true }
+        core.lose(storeInUse(owner))
+        return false
     }
 
     /// The reason why the process cannot go on after an interruption; nil when it can.
