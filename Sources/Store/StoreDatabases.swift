@@ -112,7 +112,8 @@ public struct StoreDatabases: Sendable {
         func check() throws {
             guard case .shared(let membership) = self else { return }
             let own = membership.facts
-            for other in membership.others {
+            // Not among the present ones, since a killed process keeps nobody from starting with other settings.
+            for other in membership.othersAtStart {
                 guard let conflict = own.conflict(with: other) else { continue }
                 throw DatabaseError(
                     .settingsDiffer,

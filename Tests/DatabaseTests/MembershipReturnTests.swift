@@ -76,4 +76,26 @@ import Testing
             #expect(lines.all.map { $0.text.contains("held again") } == [false, true], "\(lines.all)")
         }
     }
+
+    @Test func aKilledProcessIsNotAmongThoseAtTheStart() async throws {
+        try await MembershipScene.with { scene async throws in
+            let one = try await scene.join()
+            let killed = try JSONEncoder().encode(ProcessFacts(node: 5, version: "1", name: "killed", startedAt: 1))
+            try await scene.withProcesses { processes async throws in
+                try await processes.write { connection in
+                    try connection.execute(
+                        """
+                        INSERT INTO store_processes (node, session, name, started_at, beat, hears, facts)
+                        VALUES (5, 'killed', 'killed', 0,
+                            CAST(1000 * EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT) + 60000, FALSE, $1)
+                        """, [String(decoding: killed, as: UTF8.self)])
+                }
+            }
+            let two = try await scene.join()
+            #expect(two.othersAtStart.map(\.node) == [one.node])
+            try await until { two.others.map(\.node) == [one.node, 5] }
+            await two.leave()
+            await one.leave()
+        }
+    }
 }

@@ -46,6 +46,9 @@ public final class Membership: Fence {
     public let node: Int
     /// Whether the process has the schemas alone for now, so that it may migrate them. Call ``share()`` afterwards.
     public let isFirst: Bool
+    /// The other processes that lived when this one joined. ``others`` may also have those that were killed in the last
+    /// five seconds.
+    public let othersAtStart: [ProcessFacts]
     let table: ProcessTable
     private let core: MembershipCore
     private let threads: DatabaseThreads
@@ -92,6 +95,7 @@ public final class Membership: Fence {
         }
         self.node = place.node
         isFirst = place.isFirst
+        othersAtStart = place.others
         self.table = table
         self.core = core
         self.threads = threads

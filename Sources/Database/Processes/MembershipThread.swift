@@ -8,6 +8,8 @@ final class MembershipThread {
     struct Place: Sendable {
         var node: Int
         var isFirst: Bool
+        /// The other processes that lived when this one joined.
+        var others: [ProcessFacts]
     }
 
     private enum End {
@@ -77,7 +79,7 @@ final class MembershipThread {
         } catch {
             return started(.failure(error))
         }
-        started(.success(Place(node: node, isFirst: isAlone)))
+        started(.success(Place(node: node, isFirst: isAlone, others: core.others)))
         while serve(session) == .broken {
             core.forgetTimes()
             guard !isAlone else {
