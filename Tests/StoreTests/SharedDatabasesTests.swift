@@ -123,6 +123,24 @@ import Testing
         }
     }
 
+    @Test func aProcessThatIsNotCurrentIsNotToldThatAnotherHasItsClaim() async throws {
+        try await with { location async throws in
+            let one = try await StoreDatabases.open(location, sharing: facts(), connections: 1, logger: .silent)
+            let claims = Claims(one, holder: UUID()) { Int64(Date().timeIntervalSince1970 * 1000) }
+            // It has not begun to hear.
+            #expect(!claims.isCurrent)
+            let (refusals, refusal) = AsyncStream.makeStream(of: Void.self)
+            let claim = KeptClaim(claims, "feed", seconds: 60)
+            let keeping = Task { await claim.keep { refusal.yield() } }
+            // It tries once.
+            keeping.cancel()
+            await keeping.value
+            refusal.finish()
+            for await _ in refusals { Issue.record("the claim was refused because of another process") }
+            await one.close()
+        }
+    }
+
     @Test func aProcessThatIsAloneIsRefused() async throws {
         try await with { location async throws in
             let one = try await StoreDatabases.open(location, sharing: facts(), connections: 1, logger: .silent)

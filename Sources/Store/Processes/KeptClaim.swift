@@ -28,7 +28,8 @@ public final class KeptClaim: Sendable {
             case true?:
                 let until = start + Duration.seconds(seconds)
                 end.withLock { $0 = until }
-            case false? where !wasRefused:
+            // The claims refuse a process that is not current, too, though none may have this one.
+            case false? where !wasRefused && claims.isCurrent:
                 wasRefused = true
                 onRefusal()
             case false?, nil: break
