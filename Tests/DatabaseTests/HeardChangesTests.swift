@@ -217,7 +217,8 @@ private final class Subject {
 
 @Suite(.timeLimit(.minutes(1))) struct ProcessFactsTests {
     private let facts = ProcessFacts(
-        version: "1", name: "one", storefront: "https://s", blobs: "s3://b", hasMerchant: true, startedAt: 1)
+        version: "1", name: "one", storefront: "https://s", blobs: "s3://b",
+        renewals: ["--sandbox-retry-days": "1,2"], hasMerchant: true, startedAt: 1)
 
     @Test func processesWithTheSameSettingsMayRunTogether() {
         var other = facts
@@ -231,6 +232,7 @@ private final class Subject {
             ("version", { $0.version = "2" }), ("--storefront-url", { $0.storefront = nil }),
             ("--ocsp-url", { $0.ocsp = "http://o" }), ("--blobs", { $0.blobs = "s3://c" }),
             ("--no-merchant", { $0.hasMerchant = false }),
+            ("--sandbox-retry-days is 1,2 here and 3 there", { $0.renewals = ["--sandbox-retry-days": "3"] }),
         ]
         for (name, change) in changes {
             var other = facts

@@ -18,6 +18,8 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
     public var ocsp: String?
     /// The location of the hosted content. One that begins with ``privateBlobs`` is out of other processes' reach.
     public var blobs: String
+    /// The options by which subscriptions renew, with their values.
+    public var renewals: [String: String]?
     /// Whether a merchant runs beside the store.
     public var hasMerchant: Bool
     /// Whether it builds and serves the feeds.
@@ -34,7 +36,8 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
     public init(
         node: Int = 0, version: String, name: String, address: String? = nil, place: String? = nil,
         catalog: String = "", storefront: String? = nil, ocsp: String? = nil, blobs: String = "",
-        hasMerchant: Bool = false, buildsFeeds: Bool = false, startedAt: Int64, problem: String? = nil
+        renewals: [String: String]? = nil, hasMerchant: Bool = false, buildsFeeds: Bool = false, startedAt: Int64,
+        problem: String? = nil
     ) {
         self.node = node
         self.version = version
@@ -45,6 +48,7 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
         self.storefront = storefront
         self.ocsp = ocsp
         self.blobs = blobs
+        self.renewals = renewals
         self.hasMerchant = hasMerchant
         self.buildsFeeds = buildsFeeds
         self.startedAt = startedAt
@@ -65,6 +69,10 @@ public struct ProcessFacts: Codable, Sendable, Equatable {
             return "the content is in a folder; use a bucket (--blobs s3://…) for all processes"
         }
         if hasMerchant != other.hasMerchant { return "--no-merchant is given to only one of them" }
+        let (here, there) = (renewals ?? [:], other.renewals ?? [:])
+        for option in Set(here.keys).union(there.keys).sorted() where here[option] != there[option] {
+            return "\(option) is \(text(here[option])) here and \(text(there[option])) there"
+        }
         return nil
     }
 }

@@ -54,8 +54,21 @@ extension StoreServerConfiguration {
     func facts(catalog: String, startedAt: Int64) -> ProcessFacts {
         ProcessFacts(
             node: node ?? 0, version: CornerstoreVersion.text, name: Self.processName, address: nil, place: nil,
-            catalog: catalog, storefront: storefrontURL, ocsp: ocspURL, blobs: blobPlace, hasMerchant: hasMerchant,
-            buildsFeeds: feed.isScheduled, startedAt: startedAt, problem: ControlAPI.StoreProcess.starting)
+            catalog: catalog, storefront: storefrontURL, ocsp: ocspURL, blobs: blobPlace,
+            renewals: renewalOptions, hasMerchant: hasMerchant, buildsFeeds: feed.isScheduled, startedAt: startedAt,
+            problem: ControlAPI.StoreProcess.starting)
+    }
+
+    /// The options by which subscriptions renew. A process charges with its own, whichever sold the subscription.
+    private var renewalOptions: [String: String] {
+        func lead(_ policy: RenewalPolicy) -> String {
+            policy.lead % 1_000 == 0 ? "\(policy.lead / 1_000)s" : "\(policy.lead)ms"
+        }
+        func days(_ policy: RenewalPolicy) -> String { policy.retryDays.map(String.init).joined(separator: ",") }
+        return [
+            "--production-renewal-lead": lead(productionRenewals), "--sandbox-renewal-lead": lead(sandboxRenewals),
+            "--production-retry-days": days(productionRenewals), "--sandbox-retry-days": days(sandboxRenewals),
+        ]
     }
 
     /// The process for people, such as `process 4711 on store-1`.

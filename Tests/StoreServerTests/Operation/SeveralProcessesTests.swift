@@ -268,6 +268,7 @@ struct SeveralProcessesTests {
                     ("--ocsp-url", { $0.ocspURL = "http://store.example/ocsp" }),
                     ("--blobs", { $0.sharedBlobs = nil }),
                     ("--no-merchant", { $0.hasMerchant = true }),
+                    ("--sandbox-renewal-lead is 1s here and 0s there", { $0.sandboxRenewals.lead = 1_000 }),
                     ("--node", { $0.node = 3 }),
                     ("--store-key", { $0.storeKey = nil }),
                     ("--store-key", { $0.storeKey = StoreKey() }),
