@@ -33,7 +33,7 @@ enum DocumentedSetup {
         let servers = (0..<3).map { kind in stores.map { $0[kind] } } + [merchants]
         for (kind, port) in [8401, 8402, 8403, 8410].enumerated() {
             // The page shows two machines; more of them follow the second.
-            let options = " max_fails=1 fail_timeout=1s;"
+            let options = " max_fails=0;"
             let more = servers[kind].dropFirst(2).map { " server \($0)\(options)" }.joined()
             let last = "server 10.0.0.12:\(port)\(options)"
             text = text.replacing(last, with: last + more)
