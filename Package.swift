@@ -372,10 +372,10 @@ let package = Package(
         .testTarget(
             name: "MerchantServerTests",
             dependencies: [
-                "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantServer",
-                "MerchantWire", "ServerSupport", "StoreReceipts", "StoreWire", "TestSupport", "AsyncHTTPClient",
-                "Crypto", "CryptoExtras", "HTTPTypes", "Hummingbird", "HummingbirdTesting", "JWTKit", "Logging",
-                "NIOCore", "NIOHTTP1", "NIOPosix", "Yams",
+                "Backups", "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant",
+                "MerchantServer", "MerchantWire", "ServerSupport", "StoreReceipts", "StoreWire", "TestSupport",
+                "AsyncHTTPClient", "Crypto", "CryptoExtras", "HTTPTypes", "Hummingbird", "HummingbirdTesting",
+                "JWTKit", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix", "Yams",
             ]
         ),
         .testTarget(

@@ -147,15 +147,4 @@ final class StagingFolder: Sendable {
     init(in parent: URL) throws {
         folder = try MerchantServerError.translating { try Backups.StagingFolder(in: parent) }
     }
-
-    /// - Parameters:
-    ///   - parent: an existing folder. When another process has locked it, leftovers stay.
-    ///   - name: the name of the new folder.
-    ///   - isLeft: whether an unlocked item of the parent is a leftover that may be removed.
-    /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
-    init(beside parent: URL, name: String, where isLeft: (URL) -> Bool) throws {
-        folder = try MerchantServerError.translating {
-            try Backups.StagingFolder(beside: parent, name: name, where: isLeft)
-        }
-    }
 }

@@ -32,9 +32,6 @@ final class RenewalSchedule: Sendable {
         }
     }
 
-    /// Lets the next look ask the database. Call it when something may have become due that was not added here.
-    func forget() { add(Int64.min) }
-
     /// Replaces the earliest due date by the one that `ask` finds in the database. A date that is added meanwhile
     /// counts as well.
     func update(_ ask: () async throws -> Int64?) async rethrows {

@@ -1,3 +1,4 @@
+import Backups
 import BlobStorage
 import Foundation
 import MerchantWire
@@ -245,7 +246,9 @@ import Testing
             let recent = try left("tuesday", hours: 23)
             try FileManager.default.createDirectory(
                 at: backups.appendingPathComponent(".mine.new"), withIntermediateDirectories: true)
-            let running = try StagingFolder(beside: backups, name: ".x.\(UUID().uuidString).new") { _ in false }
+            let running = try Backups.StagingFolder(
+                beside: backups, name: ".x.\(UUID().uuidString).new"
+            ) { _ in false }
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSinceNow: -100_000)], ofItemAtPath: running.url.path)
             // Public keys are no secret.
