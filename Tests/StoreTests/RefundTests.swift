@@ -83,6 +83,26 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aReversalByAFreeDeliveryChargesThePurchaseAgain(_ backend: Backend)
+        async throws
+    {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("hats", by: account)
+            let free = try await test.buy("hats", by: account)
+            let price = Money(milliunits: 2990, currency: "USD")
+            for _ in 1...2 {
+                #expect(try await test.store.refund(free.transactionID, reason: .app).amount == price)
+                let reversed = try await test.store.reverseRefund(free.transactionID)
+                #expect(reversed.amount == price && reversed.transactions.map(\.transactionID) == [free.transactionID])
+                #expect(try await test.ledger().map(\.revokedAt) == [nil, nil])
+                #expect(try await test.ledger().map(\.refunded) == [0, 0])
+                // The refund is reversed once.
+                #expect(try await refusal { try await test.store.reverseRefund(first.transactionID) } == .wrongState)
+            }
+        }
+    }
+
     @Test(arguments: Backend.available) func manyRefundsAreDeliveredInPages(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()

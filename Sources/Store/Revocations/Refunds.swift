@@ -218,6 +218,10 @@ enum PaymentKey {
 }
 
 extension Transaction {
+    /// The transaction of its payment: of a product that is owned once the first delivery, since later ones cost
+    /// nothing.
+    var paidTransactionID: TransactionID { kind.isOwnedOnce ? originalTransactionID : transactionID }
+
     /// The part of the price for what is unused, rounded down to the currency's smallest unit: of a subscription period
     /// the time after a date.
     /// - Parameter consumed: how much of another product was used, in thousandths of a per cent; nil for all.
@@ -270,7 +274,8 @@ extension Store {
     }
 
     /// Takes a refund back and charges its amount again. The purchase holds again: the account owns the product, and
-    /// receipts show no cancellation. A subscription is active until its period ends, and does not renew.
+    /// receipts show no cancellation. Each delivery of a product that is owned once stands for the whole purchase, also
+    /// one that cost nothing. A subscription is active until its period ends, and does not renew.
     ///
     /// A crash between the payment and its record charges nobody twice: repeat the call.
     /// - Returns: the transaction in its new state, and the amount that was charged.
@@ -280,10 +285,8 @@ extension Store {
     public func reverseRefund(_ transactionID: TransactionID) async throws -> RefundedPurchase {
         let notRefunded = StoreError(.wrongState, "The transaction is not refunded.")
         let (found, refund) = try await database.read { connection in
-            (
-                try Transactions.find(transactionID, connection),
-                try Refunds.toReverse(of: transactionID, connection)
-            )
+            let found = try Transactions.find(transactionID, connection)
+            return (found, try found.flatMap { try Refunds.toReverse(of: $0.paidTransactionID, connection) })
         }
         guard let found, let account = try await accounts.account(found.accountID) else {
             throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
@@ -309,15 +312,15 @@ extension Store {
         let now = clock.milliseconds
         let (recorder, paid, catalog) = (recorder, reference, catalog.value)
         let after = try await database.write { connection -> Transaction in
-            guard try Refunds.toReverse(of: transactionID, connection)?.id == refund?.id,
-                try Transactions.reinstate(found, recorder, connection),
-                var after = try Transactions.find(transactionID, connection)
+            let paidID = found.paidTransactionID
+            guard try Refunds.toReverse(of: paidID, connection)?.id == refund?.id,
+                try Transactions.reinstate(found, recorder, connection)
             else { throw notRefunded }
-            after.refunded -= refund?.amount.milliunits ?? 0
             if let refund {
-                try Refunds.reverse(refund.id, of: transactionID, at: now, reference: paid, connection)
+                try Refunds.reverse(refund.id, of: paidID, at: now, reference: paid, connection)
+                try Transactions.addRefund(-refund.amount.milliunits, to: paidID, connection)
             }
-            if let refund { try Transactions.addRefund(-refund.amount.milliunits, to: transactionID, connection) }
+            guard let after = try Transactions.find(transactionID, connection) else { throw notRefunded }
             if found.kind.isOwnedOnce,
                 let first = try Transactions.find(found.originalTransactionID, connection)
             {
@@ -349,7 +352,8 @@ extension Store {
         // The members of the family get their shares back.
         tell(found.accountID)
         schedule.add(found.expiresDate)
-        return RefundedPurchase(after, [after], amount: refund?.amount.milliunits ?? 0)
+        let nothing = Money(milliunits: 0, currency: after.price.currency)
+        return RefundedPurchase(transactions: [after], amount: refund?.amount ?? nothing)
     }
 
     /// Refuses a refund that the customer asked for. Only the news, and the app's notifications, tell of it. The
