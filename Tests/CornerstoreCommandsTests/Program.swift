@@ -74,6 +74,12 @@ final class ServeProcess: Sendable {
         process.waitUntilExit()
     }
 
+    /// Whether it runs.
+    var isRunning: Bool { process.isRunning }
+
+    /// Sends SIGTERM.
+    func terminate() { process.terminate() }
+
     /// - Returns: the exit code after SIGTERM.
     func stop() -> Int32 {
         process.terminate()

@@ -47,4 +47,23 @@ import Testing
             #expect(try await request.contains("100 Continue"))
         }
     }
+
+    @Test func `a second signal ends a store that waits`() async throws {
+        try await TemporaryDirectory.with { directory in
+            let catalog = directory.path("App.storekit")
+            try Data(RunningStore.catalog.utf8).write(to: URL(fileURLWithPath: catalog))
+            let serve = try await ServeProcess(
+                [catalog + "=com.example.app", "--no-merchant", "--drain-delay", "60"], data: directory.path("data"))
+            let control = try #require(serve.report["control"])
+            serve.terminate()
+            try await until { try await HTTPReply("GET", control + "/ready").status == 503 }
+            #expect(serve.isRunning)
+            // Those that come within a second of the first have no effect.
+            try await until {
+                serve.terminate()
+                return !serve.isRunning
+            }
+            #expect(serve.stop() == 1)
+        }
+    }
 }

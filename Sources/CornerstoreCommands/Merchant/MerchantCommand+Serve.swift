@@ -206,7 +206,8 @@ extension MerchantCommand {
             let json = output.json
             let both = MerchantAndConsole(
                 merchant: application, console: consoleSettings, adminToken: options.adminToken, logger: logger)
-            try await both.run(gracefulShutdownSignals: [.sigterm, .sigint]) { address, consoleAddress in
+            try await both.run(gracefulShutdownSignals: StopSignals.all) { address, consoleAddress in
+                StopSignals.endAtTheSecond()
                 let report = Report(
                     merchant: address, console: consoleAddress, dataDirectory: configuration.dataDirectory.path,
                     apps: application.bundleIDs.map(\.rawValue).sorted())

@@ -2,7 +2,6 @@ import Foundation
 import Logging
 import Store
 import StoreServer
-import UnixSignals
 
 /// Starts a store and its merchant, prints their addresses, and serves until the process receives a stop signal.
 struct ServeAction {
@@ -19,7 +18,8 @@ struct ServeAction {
         let both = try await open(console)
         configuration.limits.tell(Self.logger(logLevel, logFormat))
         for note in both.store.catalogNotes { console.remark(console.style.dim("note: \(Style.printable(note))")) }
-        try await both.run(gracefulShutdownSignals: [.sigterm, .sigint], console: self.console) { addresses in
+        try await both.run(gracefulShutdownSignals: StopSignals.all, console: self.console) { addresses in
+            StopSignals.endAtTheSecond()
             let report = ServeReport(both, addresses)
             let configuration = both.store.configuration
             try? console.report(report, json: json) { report.text($0, configuration) }
