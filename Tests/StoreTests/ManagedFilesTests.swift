@@ -113,4 +113,41 @@ import Testing
             #expect(try await scene.sold("coins", in: .production) == ["coins"])
         }
     }
+
+    @Test(arguments: Backend.available)
+    func whatTheStoreCouldNotReadAgainIsRefused(_ backend: Backend) async throws {
+        // Xcode writes what it likes; the store's own format knows three kinds of customers.
+        let offer = """
+            {"referenceName": "spring", "internalID": "0A0A0A0A", "paymentMode": "free", "subscriptionPeriod": "P1W",
+            "eligibility": ["everyone"]}
+            """
+        let storeKit = """
+            {"version": {"major": 4, "minor": 0}, "identifier": "0B0B0B0B", "products": [], "subscriptionGroups": [
+            {"id": "21000001", "name": "Club", "localizations": [], "subscriptions": [{"productID": "pro",
+            "type": "RecurringSubscription", "displayPrice": "3.99", "recurringSubscriptionPeriod": "P1M",
+            "groupNumber": 1, "localizations": [], "codeOffers": [\(offer)]}]}]}
+            """
+        func groups(_ numbers: Range<Int>) -> String {
+            "cornerstore-catalog: 1\napps:\n  - bundleID: com.example.groups\n    subscriptionGroups:\n"
+                + numbers.map { "      - {id: g\($0), name: G}\n" }.joined()
+        }
+        try await backend.withTestDatabases { database, apps async throws in
+            let scene = try await ManagedScene.open(database, apps: apps)
+            let refused = await #expect(throws: RefusedCatalog.self) {
+                try await Self.take(storeKit, into: scene, isYAML: false)
+            }
+            let problem = try #require(refused?.problems.first)
+            #expect(refused?.problems.count == 1 && problem.hasPrefix("pro: codeOffers[0].eligibility: \"everyone\""))
+            #expect(!scene.managed.manages(Self.bundleID))
+            // The groups that a file lacks stay, so two files can have too many.
+            try await Self.take(groups(0..<600), into: scene, isYAML: true)
+            let crowded = await #expect(throws: RefusedCatalog.self) {
+                try await Self.take(groups(600..<1_200), into: scene, isYAML: true)
+            }
+            #expect(crowded?.problems.first?.hasPrefix("com.example.groups: subscriptionGroups: has more") == true)
+            // The store starts.
+            let restarted = try await ManagedScene.open(database, apps: apps)
+            #expect(restarted.managed.apps.map(\.groups.count) == [600])
+        }
+    }
 }

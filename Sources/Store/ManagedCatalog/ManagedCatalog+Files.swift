@@ -15,7 +15,8 @@ extension ManagedCatalog {
     }
 
     /// Takes in the apps and products of a catalog file. Each app is one transaction. An app that is not managed yet is
-    /// registered; products that the app has already are changed; products that the file lacks stay as they are.
+    /// registered; products that the app has already are changed; products that the file lacks stay as they are. Each
+    /// row is read back, because a row that cannot be read would keep the store from starting.
     /// - Parameters:
     ///   - isYAML: whether the text is in our own format.
     ///   - bundleID: the app's bundle id; required for a `.storekit` file, nil for YAML.
@@ -77,6 +78,7 @@ extension ManagedCatalog {
         var extent = try ManagedRows.extent(of: app.bundleID, connection)
         var (created, changed) = ([ProductID](), [ProductID]())
         var changes: [ManagedChange] = []
+        var problems: [String] = []
         for described in app.products {
             if let before = known[described.productID] {
                 guard
@@ -95,6 +97,7 @@ extension ManagedCatalog {
                     before, to: unhosted, isPriced: true, of: managed, at: now, by: author, connection)
                 {
                     changed.append(described.productID)
+                    problems += ManagedDocument.problems(of: unhosted, in: app.bundleID)
                 }
                 continue
             }
@@ -112,14 +115,21 @@ extension ManagedCatalog {
             }
             extent = (extent.count + 1, extent.last + 1)
             created.append(described.productID)
+            problems += ManagedDocument.problems(of: described, in: app.bundleID)
             changes.append(
                 ManagedChange(
                     productID: described.productID, date: now, author: author, kind: "import",
                     after: ManagedDocument.text(of: described, isPriced: true),
                     note: product.newest.stage == .approved ? "approved without review" : nil))
         }
+        try refuse(problems)
         try ManagedRows.record(changes, of: app.bundleID, connection)
         return (created, changed)
+    }
+
+    /// Ends the transaction when there are problems.
+    private static func refuse(_ problems: [String]) throws {
+        guard problems.isEmpty else { throw RefusedCatalog(problems: Array(problems.prefix(CatalogLimits.problems))) }
     }
 
     /// Registers the app, or changes what it has beside products.
@@ -128,6 +138,7 @@ extension ManagedCatalog {
     ) throws -> ManagedApp {
         let frame = app.selling([])
         guard let before = try ManagedRows.app(app.bundleID, connection) else {
+            try refuse(ManagedDocument.problems(of: frame))
             let new = ManagedApp(
                 frame: frame, revision: 1, sellsInAppPurchases: true, review: .automatic, createdAt: now, products: [])
             guard try ManagedRows.insert(new, connection) else { throw unknown(app.bundleID) }
@@ -145,6 +156,7 @@ extension ManagedCatalog {
         let kept = before.frame.groups.filter { group in !frame.groups.contains { $0.id == group.id } }
         after.frame = after.frame.with(frame.groups + kept)
         guard after != before else { return before }
+        try refuse(ManagedDocument.problems(of: after.frame))
         guard try ManagedRows.update(after, connection) else { throw unknown(app.bundleID) }
         try ManagedRows.record(
             [

@@ -99,15 +99,15 @@ enum ManagedDocument {
 
     /// Reads a version's row.
     static func storedTexts(_ text: String) throws -> [CatalogLocalization] {
-        do {
-            let reading = CatalogReading(file: "texts", dialect: .cornerstore)
-            let root = try YAMLParser.parse(Array(text.utf8), file: reading.file)
-            let texts = ObjectReader(root, "", kind: "product", reading)?.localizations(requiresName: true)
-            try reading.finish()
-            return texts ?? []
-        } catch {
-            throw unreadable
-        }
+        do { return try readTexts(text) } catch { throw unreadable }
+    }
+
+    private static func readTexts(_ text: String) throws(CatalogError) -> [CatalogLocalization] {
+        let reading = CatalogReading(file: "texts", dialect: .cornerstore)
+        let root = try YAMLParser.parse(Array(text.utf8), file: reading.file)
+        let texts = ObjectReader(root, "", kind: "product", reading)?.localizations(requiresName: true)
+        try reading.finish()
+        return texts ?? []
     }
 
     // MARK: Apps
@@ -171,6 +171,39 @@ enum ManagedDocument {
         }
         for (key, value) in new { members[key] = value == .null ? nil : value }
         return .object(members)
+    }
+
+    // MARK: Reading back
+
+    /// The problems with which a start would refuse the rows of a product and of its texts; a line for each.
+    static func problems(of product: CatalogProduct, in bundleID: BundleID) -> [String] {
+        problems(of: product.productID.rawValue) { () throws(CatalogError) in
+            let row = stored(product, of: bundleID)
+            _ = try CornerstoreCatalogFile.read(Array(row.utf8), file: "database")
+            _ = try readTexts(stored(product.localizations))
+        }
+    }
+
+    /// The problems with which a start would refuse an app's row; a line for each.
+    static func problems(of app: CatalogApp) -> [String] {
+        problems(of: app.bundleID.rawValue) { () throws(CatalogError) in
+            _ = try CornerstoreCatalogFile.read(Array(stored(app).utf8), file: "database")
+        }
+    }
+
+    /// The lines begin with the subject and the key, because the lines of a row are those of no file.
+    private static func problems(of subject: String, _ read: () throws(CatalogError) -> Void) -> [String] {
+        do {
+            try read()
+            return []
+        } catch {
+            return error.problems.map { problem in
+                let key = ["apps[0].", "products[0].", "subscriptionGroups[0].subscriptions[0]."].reduce(
+                    problem.keyPath
+                ) { $0.hasPrefix($1) ? String($0.dropFirst($1.count)) : $0 }
+                return [subject, key, problem.message].filter { !$0.isEmpty }.joined(separator: ": ")
+            }
+        }
     }
 
     // MARK: Reading

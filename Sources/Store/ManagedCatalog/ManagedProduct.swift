@@ -198,7 +198,8 @@ public struct StaleRevision: Error, Sendable {
 
 /// Problems of a catalog file that was to be taken in.
 public struct RefusedCatalog: Error, Sendable {
-    /// The problems, each with its line.
+    /// The problems, each with its line in the file, or with its product when the store could not keep what the file
+    /// says.
     public var problems: [String]
 }
 
