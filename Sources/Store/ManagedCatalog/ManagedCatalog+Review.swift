@@ -109,16 +109,16 @@ extension ManagedCatalog {
             note = reason
         default: break
         }
-        if life.stage == .approved || life.stage == .rejected, life.stage != product.newest.stage {
-            after.versions[last].decidedAt = now
-        }
+        let isDecided = life.stage != product.newest.stage && (life.stage == .approved || life.stage == .rejected)
+        if isDecided { after.versions[last].decidedAt = now }
         guard try ManagedRows.update(after, of: app.bundleID, connection) else {
             throw StaleRevision(products: [product], owner: app)
         }
         if after.newest != product.newest {
             try ManagedRows.save(after.newest, of: after.productID, of: app.bundleID, connection)
         }
-        try takeContent(step, of: product, app.review, at: now, connection)
+        try takeContent(
+            step, of: product, app.review, goesLive: isDecided && life.stage == .approved, at: now, connection)
         try ManagedRows.record(
             changes(step, product, states, note, at: now, by: author), of: app.bundleID, connection)
     }
@@ -143,28 +143,43 @@ extension ManagedCatalog {
         }
     }
 
-    /// Takes the same step with the newest version of the product's hosted content, which is reviewed with the product.
+    /// Takes the same step with the product's hosted content, which is reviewed with the product: submits the newest
+    /// version that passed the checks, and decides about the one in review. A version that was uploaded during the
+    /// review is not part of it.
+    /// - Parameter goesLive: whether the step makes the product live, which needs approved content.
     private static func takeContent(
-        _ step: ManagedStep, of product: ManagedProduct, _ review: ManagedReview, at now: Int64,
+        _ step: ManagedStep, of product: ManagedProduct, _ review: ManagedReview, goesLive: Bool, at now: Int64,
         _ connection: Connection
     ) throws {
-        guard let content = product.content, let version = content.versions.first else { return }
+        guard let content = product.content else { return }
+        var hasApproved = content.versions.contains { $0.state == .approved }
+        let version = content.versions.first {
+            step == .submit ? $0.state.isTestable : $0.state == .waitingForReview || $0.state == .inReview
+        }
         let contentStep: ContentStep? =
-            switch (step, version.state) {
-            case (.submit, .readyToSubmit): .submit
-            case (.beginReview, .waitingForReview): .beginReview
-            case (.approve, .waitingForReview), (.approve, .inReview): .approve
-            case (.reject(let reason), .waitingForReview), (.reject(let reason), .inReview): .reject(reason: reason)
+            switch (step, version?.state) {
+            case (.submit, .readyToSubmit?): .submit
+            case (.beginReview, .waitingForReview?): .beginReview
+            case (.approve, .waitingForReview?), (.approve, .inReview?): .approve
+            case (.reject(let reason), .waitingForReview?), (.reject(let reason), .inReview?): .reject(reason: reason)
             default: nil
             }
-        if step == .submit, version.state == .rejected, !content.wasLive {
+        if step == .submit, version?.state == .rejected, !hasApproved {
             throw StoreError(
                 .wrongState, "The content of \(product.productID) was rejected. Upload a new version of it first.")
         }
-        guard let contentStep else { return }
-        let reason: String? = if case .reject(let reason) = step { reason } else { nil }
-        _ = try ContentLibrary.take(
-            contentStep, with: version.versionID, reason: reason, review: review == .automatic ? .automatic : .manual,
-            at: now, connection)
+        if let version, let contentStep {
+            let reason: String? = if case .reject(let reason) = step { reason } else { nil }
+            let taken = try ContentLibrary.take(
+                contentStep, with: version.versionID, reason: reason,
+                review: review == .automatic ? .automatic : .manual, at: now, connection)
+            hasApproved = hasApproved || taken.state == .approved
+        }
+        guard !goesLive || hasApproved else {
+            throw StoreError(
+                .wrongState,
+                "\(product.productID) has no approved content, so its customers could download nothing. Approve a version "
+                    + "of its content first.")
+        }
     }
 }

@@ -1,0 +1,81 @@
+import Database
+import Foundation
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite("Hosted content of managed products", .timeLimit(.minutes(1))) struct ManagedHostingTests {
+    private static let bundleID = ManagedScene.bundleID
+
+    /// Writes the row of a version, as after its upload.
+    @discardableResult
+    private static func insert(
+        _ version: String, _ state: ContentState, of productID: ProductID, _ scene: ManagedScene
+    ) async throws -> UUID {
+        let (versionID, now) = (UUID(), scene.clock.milliseconds)
+        try await scene.managed.database.write { connection in
+            _ = try connection.execute(
+                """
+                INSERT INTO content_versions (\(HostedVersion.columns), version_key)
+                VALUES ($1, $2, $3, $4, $5, 1, 1, $6, $7, NULL, $4)
+                """,
+                [
+                    versionID.uuidString, bundleID.rawValue, productID.rawValue, version, state.rawValue,
+                    String(repeating: "0", count: 64), now,
+                ])
+        }
+        return versionID
+    }
+
+    /// The versions of a product's content, newest first, with their states.
+    private static func states(of productID: ProductID, _ scene: ManagedScene) async throws -> [String] {
+        let product = ContentProduct(productID, of: bundleID)
+        return try await scene.managed.database.read { try HostedVersion.all(of: product, $0) }
+            .map { "\($0.version.text) \($0.state.rawValue)" }
+    }
+
+    private static func createHosted(_ productID: ProductID, _ scene: ManagedScene) async throws {
+        try await scene.create(productID, .nonConsumable)
+        try await scene.change(productID, ["hosted": .bool(true)])
+    }
+
+    @Test(arguments: Backend.available)
+    func aHostedProductGoesLiveWithContent(_ backend: Backend) async throws {
+        try await backend.withManaged { scene async throws in
+            try await scene.register()
+            try await scene.review(.manual)
+            try await Self.createHosted("hats", scene)
+            try await Self.insert("1.0", .readyToSubmit, of: "hats", scene)
+            try await Self.insert("2.0", .removed, of: "hats", scene)
+            // The newest version was removed, so the one before is submitted.
+            try await scene.submit("hats")
+            // A version that is uploaded during the review is not part of it.
+            try await Self.insert("3.0", .readyToSubmit, of: "hats", scene)
+            #expect(try await scene.take(.approve, "hats").state == .approved)
+            #expect(
+                try await Self.states(of: "hats", scene) == [
+                    "3.0 READY_TO_SUBMIT", "2.0 DEVELOPER_REMOVED_FROM_SALE", "1.0 APPROVED",
+                ])
+
+            // The content is removed during the review.
+            try await Self.createHosted("scarf", scene)
+            let only = try await Self.insert("1.0", .readyToSubmit, of: "scarf", scene)
+            try await scene.submit("scarf")
+            let now = scene.clock.milliseconds
+            try await scene.managed.database.write {
+                _ = try ContentLibrary.take(.remove, with: only, reason: nil, at: now, $0)
+            }
+            #expect(try await refusal { try await scene.take(.approve, "scarf") } == .wrongState)
+            #expect(try await scene.take(.reject(reason: "It has no content."), "scarf").state == .rejected)
+
+            // The content waits for a review of its own, and the product's review is automatic.
+            try await scene.review(.automatic)
+            try await Self.createHosted("gloves", scene)
+            try await Self.insert("1.0", .waitingForReview, of: "gloves", scene)
+            #expect(try await refusal { try await scene.submit("gloves") } == .wrongState)
+            #expect(try await scene.sold("hats", "scarf", "gloves", in: .production) == ["hats"])
+        }
+    }
+}
