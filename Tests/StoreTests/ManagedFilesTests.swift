@@ -102,6 +102,22 @@ import Testing
         }
     }
 
+    @Test func theItemsOfAFileAreLeftOutAndTheirFilesNotLookedFor() async throws {
+        try await Backend.sqlite.withManaged { scene async throws in
+            let items = """
+
+                items:
+                  - number: 1400000001
+                    file: Package.swift
+                    artwork: /etc/hostname
+                """
+            let result = try await Self.take(ManagedCatalogTests.yaml("coins") + items, into: scene, isYAML: true)
+            #expect(result.created == ["coins"])
+            #expect(result.notes.first == "left out: the items of the storefront")
+            #expect(result.notes.allSatisfy { !$0.contains("Package.swift") && !$0.contains("hostname") })
+        }
+    }
+
     @Test func anAppThatIsLiveAlreadyIsTakenInApproved() async throws {
         try await Backend.sqlite.withManaged { scene async throws in
             let text = ManagedCatalogTests.yaml("coins").replacing(

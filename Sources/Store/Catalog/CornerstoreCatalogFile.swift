@@ -17,11 +17,34 @@ public enum CornerstoreCatalogFile {
     static func read(
         _ bytes: [UInt8], file: String, inspect: (CatalogReading) -> Void
     ) throws(CatalogError) -> CatalogContents {
+        try read(bytes, file, inspect) { CatalogItemReader(files: ItemFiles(besideFileAt: file)).items(of: $0) }
+    }
+
+    /// Reads the apps of a text that someone sent. Its items are not read, because they name files beside the catalog.
+    ///
+    /// - Throws: ``CatalogError`` with all problems that were found.
+    static func readApps(
+        _ bytes: [UInt8], file: String
+    ) throws(CatalogError) -> (apps: [CatalogApp], hasItems: Bool) {
+        var hasItems = false
+        let contents = try read(
+            bytes, file, { _ in },
+            items: { reader in
+                hasItems = reader.member("items") != nil
+                return []
+            })
+        return (contents.apps, hasItems)
+    }
+
+    private static func read(
+        _ bytes: [UInt8], _ file: String, _ inspect: (CatalogReading) -> Void,
+        items: (ObjectReader) -> [CatalogItem]
+    ) throws(CatalogError) -> CatalogContents {
         try StoreKitConfigurationFile.checkSize(bytes, CatalogLimits.yamlFile, file)
         let root = try YAMLParser.parse(bytes, file: file)
         let reading = CatalogReading(file: file, dialect: .cornerstore)
         var contents = CatalogContents(apps: [], notes: [])
-        readContents(root, reading, &contents)
+        readContents(root, reading, items, &contents)
         inspect(reading)
         try reading.finish()
         contents.notes = reading.notes.map(\.description)
@@ -29,7 +52,8 @@ public enum CornerstoreCatalogFile {
     }
 
     private static func readContents(
-        _ root: SourceNode, _ reading: CatalogReading, _ contents: inout CatalogContents
+        _ root: SourceNode, _ reading: CatalogReading, _ readItems: (ObjectReader) -> [CatalogItem],
+        _ contents: inout CatalogContents
     ) {
         guard let reader = ObjectReader(root, "", kind: "catalog", reading) else { return }
         guard reader.member("cornerstore-catalog") != nil else {
@@ -44,7 +68,7 @@ public enum CornerstoreCatalogFile {
             reader.missing("apps", "it is the list of apps")
         }
         let apps = reader.objects("apps", kind: "app", limit: CatalogLimits.apps).compactMap { app($0, reading) }
-        let items = CatalogItemReader(files: ItemFiles(besideFileAt: reading.file)).items(of: reader)
+        let items = readItems(reader)
         reader.refuseUnread()
         var seen: Set<BundleID> = []
         for app in apps where !seen.insert(app.bundleID).inserted {

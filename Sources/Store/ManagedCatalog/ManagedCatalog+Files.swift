@@ -27,14 +27,14 @@ extension ManagedCatalog {
         _ text: String, isYAML: Bool, bundleID: BundleID?, isApproved: Bool, by author: String
     ) async throws -> Import {
         try Self.check(author)
-        let contents = try Self.read(text, isYAML: isYAML, bundleID: bundleID)
-        guard !contents.apps.isEmpty else { throw StoreError(.invalidRequest, "The file describes no app.") }
-        for app in contents.apps {
+        let (apps, hasItems) = try Self.read(text, isYAML: isYAML, bundleID: bundleID)
+        guard !apps.isEmpty else { throw StoreError(.invalidRequest, "The file describes no app.") }
+        for app in apps {
             if !manages(app.bundleID) { try checkIsFree(app.bundleID) }
         }
         var result = Import()
-        if !contents.items.isEmpty { result.notes.append("left out: the items of the storefront") }
-        for app in contents.apps {
+        if hasItems { result.notes.append("left out: the items of the storefront") }
+        for app in apps {
             let now = now
             let (imported, (created, changed)) = try await importing(app.bundleID, at: now) { connection in
                 try Self.importApp(app, isApproved: isApproved, at: now, by: author, connection)
@@ -50,19 +50,22 @@ extension ManagedCatalog {
         return result
     }
 
-    private static func read(_ text: String, isYAML: Bool, bundleID: BundleID?) throws -> CatalogContents {
+    private static func read(
+        _ text: String, isYAML: Bool, bundleID: BundleID?
+    ) throws -> (apps: [CatalogApp], hasItems: Bool) {
         do {
             let bytes = Array(text.utf8)
             if isYAML {
                 guard bundleID == nil else {
                     throw StoreError(.invalidRequest, "A YAML catalog has its own bundle ids; do not give one for it.")
                 }
-                return try CornerstoreCatalogFile.read(bytes, file: "catalog.yaml")
+                return try CornerstoreCatalogFile.readApps(bytes, file: "catalog.yaml")
             }
             guard let bundleID else {
                 throw StoreError(.invalidRequest, "A .storekit file has no bundle id; name the app's (“bundleId”).")
             }
-            return try StoreKitConfigurationFile.read(bytes, file: "catalog.storekit", bundleID: bundleID)
+            let contents = try StoreKitConfigurationFile.read(bytes, file: "catalog.storekit", bundleID: bundleID)
+            return (contents.apps, false)
         } catch let error as CatalogError {
             throw RefusedCatalog(problems: error.problems.map(\.description))
         }
