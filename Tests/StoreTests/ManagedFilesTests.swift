@@ -99,6 +99,10 @@ import Testing
             // The type is fixed.
             let other = ManagedCatalogTests.yaml("hats")
             #expect(try await refusal { try await Self.take(other, into: scene, isYAML: true) } == .wrongState)
+            // Of a file with a wrong app, nothing is taken in.
+            let two = other.replacing("apps:\n", with: "apps:\n  - bundleID: com.example.first\n    products: []\n")
+            #expect(try await refusal { try await Self.take(two, into: scene, isYAML: true) } == .wrongState)
+            #expect(!scene.managed.manages("com.example.first"))
         }
     }
 

@@ -14,7 +14,7 @@ extension ManagedCatalog {
         public var notes: [String] = []
     }
 
-    /// Takes in the apps and products of a catalog file. Each app is one transaction. An app that is not managed yet is
+    /// Takes in the apps and products of a catalog file, all of them or none. An app that is not managed yet is
     /// registered; products that the app has already are changed; products that the file lacks stay as they are. Each
     /// row is read back, because a row that cannot be read would keep the store from starting.
     /// - Parameters:
@@ -32,16 +32,21 @@ extension ManagedCatalog {
         for app in apps {
             if !manages(app.bundleID) { try checkIsFree(app.bundleID) }
         }
-        var result = Import()
+        let now = now
+        var result = try await importing(apps.map(\.bundleID), at: now) { connection -> Import in
+            var effect = Import()
+            for app in apps {
+                let (created, changed) = try Self.importApp(
+                    app, isApproved: isApproved, at: now, by: author, connection)
+                effect.created += created
+                effect.changed += changed
+            }
+            return effect
+        }
         if hasItems { result.notes.append("left out: the items of the storefront") }
         for app in apps {
-            let now = now
-            let (imported, (created, changed)) = try await importing(app.bundleID, at: now) { connection in
-                try Self.importApp(app, isApproved: isApproved, at: now, by: author, connection)
-            }
+            let imported = try self.app(app.bundleID)
             result.apps.append(imported)
-            result.created += created
-            result.changed += changed
             for product in imported.products where app.product(product.productID) != nil && !product.needs.isEmpty {
                 result.notes.append("\(product.productID) needs \(product.needs.joined(separator: ", "))")
             }
@@ -91,7 +96,7 @@ extension ManagedCatalog {
                     throw StoreError(
                         .wrongState,
                         "\(described.productID) has another type or group in the file than in the store, where both are fixed. Nothing "
-                            + "of \(app.bundleID) was taken in.")
+                            + "of the file was taken in.")
                 }
                 var unhosted = described
                 // A `.storekit` file does not say whether content is hosted.

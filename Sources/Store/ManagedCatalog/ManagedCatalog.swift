@@ -330,20 +330,20 @@ public final class ManagedCatalog: Sendable {
         }
     }
 
-    /// Registers an app and creates or changes its products from a file, as one change.
+    /// Registers apps and creates or changes their products from a file, as one change.
     func importing<T: Sendable>(
-        _ bundleID: BundleID, at now: Int64, _ change: @escaping @Sendable (Connection) throws -> T
-    ) async throws -> (app: ManagedApp, result: T) {
+        _ bundleIDs: [BundleID], at now: Int64, _ change: @escaping @Sendable (Connection) throws -> T
+    ) async throws -> T {
         try await changes.run { [self] in
-            try await registry.register([bundleID], at: now)
+            try await registry.register(bundleIDs, at: now)
             let result = try await database.write { connection -> T in
                 let result = try change(connection)
-                try Self.announce(.app(bundleID), connection)
+                for bundleID in bundleIDs { try Self.announce(.app(bundleID), connection) }
                 return result
             }
-            try await reload(bundleID)
+            for bundleID in bundleIDs { try await reload(bundleID) }
             try didRegister()
-            return (try app(bundleID), result)
+            return result
         }
     }
 
