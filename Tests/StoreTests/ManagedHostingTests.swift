@@ -78,4 +78,31 @@ import Testing
             #expect(try await scene.sold("hats", "scarf", "gloves", in: .production) == ["hats"])
         }
     }
+
+    @Test(arguments: Backend.available)
+    func anImportHostsNoProductThatWasSoldWithoutContent(_ backend: Backend) async throws {
+        let files = try TestStore.catalog()
+        try await backend.withManaged(files: files) { scene async throws in
+            let account = try await scene.production.account("ape@example.com")
+            try await scene.production.buy("hats", by: account)
+            try scene.catalogs.replaceFiles(with: .empty)
+            let file = """
+                cornerstore-catalog: 1
+                apps:
+                  - bundleID: \(TestStore.bundleID)
+                    products:
+                      - {productID: hats, type: NonConsumable, displayPrice: 0.99, hosted: true}
+                """
+            func take(_ text: String) async throws -> ManagedCatalog.Import {
+                try await scene.managed.importFile(text, isYAML: true, bundleID: nil, isApproved: false, by: "anna")
+            }
+            let error = await #expect(throws: StoreError.self) { try await take(file) }
+            #expect(error?.code == .wrongState && error?.detail.hasPrefix("hats has been sold.") == true)
+            #expect(!scene.managed.manages(TestStore.bundleID))
+            let taken = try await take(file.replacing(", hosted: true", with: ""))
+            #expect(taken.created == ["hats"])
+            // Nor as a change of the product.
+            #expect(try await refusal { try await take(file) } == .wrongState)
+        }
+    }
 }

@@ -31,6 +31,9 @@ extension ManagedCatalog {
         guard !apps.isEmpty else { throw StoreError(.invalidRequest, "The file describes no app.") }
         for app in apps {
             if !manages(app.bundleID) { try checkIsFree(app.bundleID) }
+            for product in app.products where product.isHosted {
+                try await checkCanBeHosted(ContentProduct(product.productID, of: app.bundleID))
+            }
         }
         let now = now
         var result = try await importing(apps.map(\.bundleID), at: now) { connection -> Import in
@@ -53,6 +56,12 @@ extension ManagedCatalog {
         }
         try await library?.refresh()
         return result
+    }
+
+    /// Checks that a product that is hosted in a file is hosted already, or was never sold without content.
+    private func checkCanBeHosted(_ product: ContentProduct) async throws {
+        let isHosted = try await database.read { try HostedProduct.isHosted(product, $0) }
+        if !isHosted { try await checkWasNotSold(product.productID, of: product.bundleID) }
     }
 
     private static func read(

@@ -226,7 +226,8 @@ extension ManagedCatalog {
         )
     }
 
-    private func checkWasNotSold(_ productID: ProductID, of bundleID: BundleID) async throws {
+    /// Checks that production never sold a product, whose hosting is to be turned on.
+    func checkWasNotSold(_ productID: ProductID, of bundleID: BundleID) async throws {
         guard try await production.hasSold(ContentProduct(productID, of: bundleID)) else { return }
         throw StoreError(
             .wrongState,
