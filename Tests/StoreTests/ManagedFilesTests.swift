@@ -63,6 +63,16 @@ import Testing
             let restarted = try await ManagedScene.open(database, apps: apps)
             #expect(try restarted.managed.app(app.bundleID).whole == app)
             #expect(restarted.catalogs.all.value.app(app.bundleID)?.products == app.products)
+            // A `.storekit` file adds Xcode's identifiers, and keeps what it cannot say.
+            let storeKit = try restarted.managed.export(app.bundleID, asYAML: false)
+            #expect(!storeKit.omitted.isEmpty)
+            _ = try await restarted.managed.importFile(
+                storeKit.text, isYAML: false, bundleID: app.bundleID, isApproved: false, by: "anna")
+            let kept = try restarted.managed.app(app.bundleID).whole.products
+            for (new, old) in zip(kept, app.completedForStoreKit.products) where old.kind != .freeSubscription {
+                #expect(new == old, "\(old.productID)")
+            }
+            #expect(kept.map(\.productID) == app.products.map(\.productID))
         }
     }
 

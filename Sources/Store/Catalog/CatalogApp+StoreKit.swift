@@ -54,3 +54,50 @@ extension CatalogProduct {
         }
     }
 }
+
+extension CatalogProduct {
+    /// A product that was read from a `.storekit` file, with what such a file cannot say from an earlier description of
+    /// the product: the parts that ``StoreKitFileWriter`` lists as omitted.
+    func keepingWhatStoreKitOmits(of earlier: CatalogProduct) -> CatalogProduct {
+        let earlier = earlier.completedForStoreKit
+        var product = self
+        product.prices = prices.keepingExceptions(of: earlier.prices)
+        product.availability = earlier.availability
+        product.isHosted = earlier.isHosted
+        guard var subscription, let old = earlier.subscription else { return product }
+        subscription.preservesPrice = old.preservesPrice
+        subscription.introductoryOffers = Self.kept(subscription.introductoryOffers, of: old.introductoryOffers)
+        subscription.promotionalOffers = Self.kept(subscription.promotionalOffers, of: old.promotionalOffers)
+        subscription.codeOffers = Self.kept(subscription.codeOffers, of: old.codeOffers)
+        subscription.winBackOffers = Self.kept(subscription.winBackOffers, of: old.winBackOffers)
+        product.subscription = subscription
+        return product
+    }
+
+    /// The offers with the rest of the earlier ones that have the same identifier, or without one, Xcode's identifier.
+    private static func kept(_ offers: [CatalogOffer], of earlier: [CatalogOffer]) -> [CatalogOffer] {
+        offers.map { offer in
+            let named = earlier.filter { isSame($0.offerID, offer.offerID) }
+            let identified = named.first { isSame($0.internalID, offer.internalID) }
+            guard let old = identified ?? (offer.offerID == nil ? nil : named.first) else { return offer }
+            var kept = offer
+            kept.winBack = old.winBack
+            if offer.paymentMode != .free, let prices = old.prices {
+                kept.prices = offer.prices?.keepingExceptions(of: prices)
+            }
+            return kept
+        }
+    }
+
+    private static func isSame(_ first: String?, _ second: String?) -> Bool {
+        guard let first, let second else { return first == nil && second == nil }
+        return first.hasSameBytes(as: second)
+    }
+}
+
+extension CatalogPrices {
+    /// The amount with the earlier amounts by storefront and currency.
+    fileprivate func keepingExceptions(of earlier: CatalogPrices) -> CatalogPrices {
+        CatalogPrices(amount: amount, byStorefront: earlier.byStorefront, byCurrency: earlier.byCurrency)
+    }
+}

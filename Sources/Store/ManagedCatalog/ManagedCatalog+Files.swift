@@ -15,8 +15,9 @@ extension ManagedCatalog {
     }
 
     /// Takes in the apps and products of a catalog file, all of them or none. An app that is not managed yet is
-    /// registered; products that the app has already are changed; products that the file lacks stay as they are. Each
-    /// row is read back, because a row that cannot be read would keep the store from starting.
+    /// registered; products that the app has already are changed; products that the file lacks, and what its format
+    /// cannot say, stay as they are. Each row is read back, because a row that cannot be read would keep the store from
+    /// starting.
     /// - Parameters:
     ///   - isYAML: whether the text is in our own format.
     ///   - bundleID: the app's bundle id; required for a `.storekit` file, nil for YAML.
@@ -40,7 +41,7 @@ extension ManagedCatalog {
             var effect = Import()
             for app in apps {
                 let (created, changed) = try Self.importApp(
-                    app, isApproved: isApproved, at: now, by: author, connection)
+                    app, isYAML: isYAML, isApproved: isApproved, at: now, by: author, connection)
                 effect.created += created
                 effect.changed += changed
             }
@@ -86,7 +87,7 @@ extension ManagedCatalog {
     }
 
     private static func importApp(
-        _ app: CatalogApp, isApproved: Bool, at now: Int64, by author: String, _ connection: Connection
+        _ app: CatalogApp, isYAML: Bool, isApproved: Bool, at now: Int64, by author: String, _ connection: Connection
     ) throws -> (created: [ProductID], changed: [ProductID]) {
         let managed = try importFrame(app, at: now, by: author, connection)
         let known = Dictionary(
@@ -107,14 +108,12 @@ extension ManagedCatalog {
                         "\(described.productID) has another type or group in the file than in the store, where both are fixed. Nothing "
                             + "of the file was taken in.")
                 }
-                var unhosted = described
-                // A `.storekit` file does not say whether content is hosted.
-                unhosted.isHosted = described.isHosted || before.content != nil
-                if try change(
-                    before, to: unhosted, isPriced: true, of: managed, at: now, by: author, connection)
-                {
+                var new = isYAML ? described : described.keepingWhatStoreKitOmits(of: before.product)
+                // A file turns hosting on only.
+                new.isHosted = described.isHosted || before.content != nil
+                if try change(before, to: new, isPriced: true, of: managed, at: now, by: author, connection) {
                     changed.append(described.productID)
-                    problems += ManagedDocument.problems(of: unhosted, in: app.bundleID)
+                    problems += ManagedDocument.problems(of: new, in: app.bundleID)
                 }
                 continue
             }
