@@ -105,4 +105,22 @@ import Testing
             #expect(try await refusal { try await take(file) } == .wrongState)
         }
     }
+
+    @Test(arguments: Backend.available)
+    func hostingIsChangedByWhoeverAsksAndTheLaterEditorIsTold(_ backend: Backend) async throws {
+        try await backend.withTestDatabases { database, apps async throws in
+            let scene = try await ManagedScene.open(database, apps: apps)
+            try await scene.register()
+            try await scene.create("hats", .nonConsumable)
+            let hats = ContentProduct("hats", of: Self.bundleID)
+            try await scene.managed.setHosting(true, of: hats, by: "olga")
+            let last = try await scene.managed.history(of: Self.bundleID, "hats", before: nil, limit: 1)
+            #expect(last.map(\.author) == ["olga"])
+            // Another process changes the product, and this one has not heard of it.
+            let other = try await ManagedScene.open(database, apps: apps)
+            try await other.change("hats", ["displayPrice": .string("2.00")])
+            #expect(
+                try await refusal { try await scene.managed.setHosting(false, of: hats, by: "olga") } == .staleRevision)
+        }
+    }
 }

@@ -30,10 +30,14 @@ public struct ContentDesk: Sendable {
 
     /// Turns hosting on for a non-consumable that was never sold in production, or off for a product whose content was
     /// never live.
-    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `wrong_state`; ``DatabaseError``.
-    public func setHosting(_ isOn: Bool, of product: ContentProduct) async throws {
+    /// - Parameter author: the person who asks, for the history of a managed product.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `wrong_state`, and `stale_revision` when another
+    ///   editor changes a managed product at the same moment; ``DatabaseError``.
+    public func setHosting(
+        _ isOn: Bool, of product: ContentProduct, by author: String = ManagedCatalog.usualAuthor
+    ) async throws {
         if let managed, managed.manages(product.bundleID) {
-            return try await managed.setHosting(isOn, of: product)
+            return try await managed.setHosting(isOn, of: product, by: author)
         }
         if isOn { try await checkCanBeHosted(product, try catalogProduct(product).kind) }
         try await library.setHosting(isOn, of: product, at: now)

@@ -100,12 +100,20 @@ extension ManagedCatalog {
         }
     }
 
-    /// Turns hosting on or off, as ``changeProduct(_:of:revision:keys:by:)`` does.
-    func setHosting(_ isOn: Bool, of product: ContentProduct) async throws {
+    /// Turns hosting on or off, as ``changeProduct(_:of:revision:keys:by:)`` does with the newest revision.
+    /// - Throws: ``StoreError`` `stale_revision` when another change is faster, and as that function.
+    func setHosting(_ isOn: Bool, of product: ContentProduct, by author: String) async throws {
         let before = try self.product(product.productID, of: product.bundleID)
-        _ = try await changeProduct(
-            product.productID, of: product.bundleID, revision: before.revision, keys: .object(["hosted": .bool(isOn)]),
-            by: Self.usualAuthor)
+        do {
+            _ = try await changeProduct(
+                product.productID, of: product.bundleID, revision: before.revision,
+                keys: .object(["hosted": .bool(isOn)]), by: author)
+        } catch is StaleRevision {
+            throw StoreError(
+                .staleRevision,
+                "Another editor has changed \(product.productID) at the same moment. Look at it again, then repeat the request."
+            )
+        }
         // Removes what is left when an earlier request was interrupted.
         if !isOn, before.content == nil { try await library?.setHosting(false, of: product, at: now) }
     }

@@ -49,7 +49,8 @@ struct ContentControlController: Sendable {
     @Sendable private func setHosting(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let hosting = try await request.decodeJSON(ControlAPI.Hosting.self, upTo: ControlController.bodyLimit)
         let product = ContentProduct(ProductID(hosting.productId), of: BundleID(hosting.bundleId))
-        try await desk.setHosting(hosting.hosted, of: product)
+        try await desk.setHosting(
+            hosting.hosted, of: product, by: request.operatorName ?? ManagedCatalog.usualAuthor)
         let shown = try await library.products(of: product.bundleID, product.productID)
         return try .json(shown.map(ControlAPI.HostedProduct.init))
     }

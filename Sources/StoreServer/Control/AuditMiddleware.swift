@@ -81,9 +81,8 @@ struct AuditMiddleware: RouterMiddleware {
         }
         let environment = ControlRoute.Parameter.environment.rawValue
         let subjects = values.filter { $0.name != environment }.map(\.value)
-        let name = HTTPField.Name(ControlRoute.operatorField).flatMap { request.headers[$0] }
         return AuditEntry(
-            operatorName: name.map { String($0.prefix(64)) },
+            operatorName: request.operatorName,
             environment: values.first { $0.name == environment }?.value,
             operation: "\(request.method.rawValue) \(template)",
             subject: words.subject ?? (subjects.isEmpty ? nil : subjects.joined(separator: " ")),

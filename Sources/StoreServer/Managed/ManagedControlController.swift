@@ -251,8 +251,7 @@ struct ManagedControlController: Sendable {
 
     /// The name in a request, else the one in its header, else the usual one.
     private static func author(_ name: String?, _ request: Request) -> String {
-        let header = HTTPField.Name(ControlRoute.operatorField).flatMap { request.headers[$0] }
-        return name ?? header.map { String($0.prefix(64)) } ?? ManagedCatalog.usualAuthor
+        name ?? request.operatorName ?? ManagedCatalog.usualAuthor
     }
 
     private static func text(_ context: StoreRequestContext, _ name: ControlRoute.Parameter) throws -> String {
@@ -290,6 +289,11 @@ struct ManagedControlController: Sendable {
 }
 
 extension Request {
+    /// The person who asks, as ``ControlRoute/operatorField`` says; nil without the field.
+    var operatorName: String? {
+        HTTPField.Name(ControlRoute.operatorField).flatMap { headers[$0] }.map { String($0.prefix(64)) }
+    }
+
     /// The value of a query parameter of the managed catalog; nil when the query does not contain it.
     fileprivate func value(_ parameter: ManagedRoute.Query) -> String? {
         uri.queryParameters[parameter.rawValue[...]].map { String($0) }
