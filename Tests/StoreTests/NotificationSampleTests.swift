@@ -119,6 +119,9 @@ import Testing
                 let error = try #require(try await Self.refusal(cause.type, cause.subtype, outbox))
                 #expect(error.code == .invalidRequest && error.detail.contains("cornerstore \(cause.command)"))
             }
+            // The command line needs all of it.
+            let increase = try await Self.refusal("PRICE_INCREASE", "PENDING", outbox)
+            #expect(increase?.detail.contains("add PRODUCT PRICE --account ACCOUNT”") == true)
             for (type, subtype) in [
                 ("REFUND_DECLINED", "X"), ("MIGRATION", "X"), ("EXTERNAL_PURCHASE_TOKEN", nil), ("", nil),
                 ("unclaim_seats", nil),

@@ -101,7 +101,7 @@ extension NotificationSample {
         Cause("DID_FAIL_TO_RENEW", by: "clock advance 1mo"),
         Cause("DID_FAIL_TO_RENEW", "GRACE_PERIOD", by: "clock advance 1mo"),
         Cause("GRACE_PERIOD_EXPIRED", by: "clock advance 16d"),
-        Cause("PRICE_INCREASE", "PENDING", by: "price-increase add PRODUCT"),
+        Cause("PRICE_INCREASE", "PENDING", by: "price-increase add PRODUCT PRICE --account ACCOUNT"),
         Cause("PRICE_INCREASE", "ACCEPTED", by: "clock advance 1mo"),
         Cause("ONE_TIME_CHARGE", by: "buy PRODUCT"),
         Cause("REFUND", by: "transaction refund TRANSACTION"),
