@@ -180,4 +180,24 @@ import Testing
             #expect(restarted.managed.apps.map(\.groups.count) == [600])
         }
     }
+
+    @Test func anExportThatNoStoreWouldReadIsRefused() async throws {
+        try await Backend.sqlite.withManaged { scene async throws in
+            try await scene.register()
+            for productID: ProductID in ["coins", "gems"] {
+                var base = try await scene.create(productID).base
+                base.unknown["note"] = .string(String(repeating: "a", count: 2_200_000))
+                let row = ManagedDocument.stored(base, of: ManagedScene.bundleID)
+                try await scene.managed.database.write { connection in
+                    _ = try connection.execute(
+                        "UPDATE managed_products SET document = $2 WHERE product_id = $1", [productID.rawValue, row])
+                }
+            }
+            try await scene.managed.reload(.app(ManagedScene.bundleID))
+            #expect(
+                try await refusal { try scene.managed.export(ManagedScene.bundleID, asYAML: true) } == .wrongState)
+            // A `.storekit` file can be larger.
+            #expect(try scene.managed.export(ManagedScene.bundleID, asYAML: false).text.utf8.count > 4_400_000)
+        }
+    }
 }

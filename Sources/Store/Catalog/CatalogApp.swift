@@ -51,6 +51,13 @@ public struct CatalogApp: Sendable, Equatable {
     /// The subscription group with this identifier; nil when the app has none.
     public func group(_ groupID: SubscriptionGroupID) -> CatalogSubscriptionGroup? { groups.first { $0.id == groupID } }
 
+    /// The groups' subscriptions, each group's in their order.
+    var subscriptions: [SubscriptionGroupID: [CatalogProduct]] {
+        products.reduce(into: [:]) { groups, product in
+            if let groupID = product.subscription?.groupID { groups[groupID, default: []].append(product) }
+        }
+    }
+
     /// The storefront in the file's settings; the United States when the file names none.
     public var storefront: Storefront { settings.storefront.flatMap(Storefront.named) ?? .unitedStates }
 

@@ -152,6 +152,7 @@ struct CornerstoreAppWriter {
         let settings = app.settings
         let version = settings.version == .usual ? nil : "\(settings.version.major).\(settings.version.minor)"
         let items = app.products.filter { $0.subscription == nil }
+        let subscriptions = app.subscriptions
         return writer.object(
             [
                 "bundleID": .string(app.bundleID.rawValue), "name": writer.string(app.name),
@@ -160,7 +161,7 @@ struct CornerstoreAppWriter {
                 "applicationInternalID": writer.string(settings.applicationInternalID),
                 "xcodeSettings": settings.unknown.isEmpty ? nil : .object(settings.unknown),
                 "products": writer.list(items.map { value(of: $0) }),
-                "subscriptionGroups": writer.list(app.groups.map { group($0) }),
+                "subscriptionGroups": writer.list(app.groups.map { group($0, subscriptions[$0.id] ?? []) }),
             ],
             app.unknown
         )
@@ -192,9 +193,8 @@ struct CornerstoreAppWriter {
         }
     }
 
-    private func group(_ group: CatalogSubscriptionGroup) -> JSONValue {
-        let subscriptions = app.products.filter { $0.subscription?.groupID == group.id }
-        return writer.object(
+    private func group(_ group: CatalogSubscriptionGroup, _ subscriptions: [CatalogProduct]) -> JSONValue {
+        writer.object(
             [
                 "id": .string(group.id.rawValue), "name": .string(group.name),
                 "localizations": writer.localizations(group.localizations),

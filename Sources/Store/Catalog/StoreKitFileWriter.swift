@@ -14,11 +14,12 @@ struct StoreKitFileWriter {
     func document() -> JSONValue {
         let items = app.products.filter { $0.kind == .consumable || $0.kind == .nonConsumable }
         let nonRenewing = app.products.filter { $0.kind == .nonRenewingSubscription }
+        let subscriptions = app.subscriptions
         var members: [String: JSONValue?] = [
             "identifier": writer.string(app.settings.identifier),
             "version": .object(["major": .number(String(version.major)), "minor": .number(String(version.minor))]),
             "products": .array(items.map { product($0) }), "settings": settings(),
-            "subscriptionGroups": .array(app.groups.map { group($0) }),
+            "subscriptionGroups": .array(app.groups.map { group($0, subscriptions[$0.id] ?? []) }),
         ]
         // The files of Xcode 12 have neither an identifier nor this list.
         if !nonRenewing.isEmpty || app.settings.identifier != nil {
@@ -54,9 +55,8 @@ struct StoreKitFileWriter {
         return members
     }
 
-    private func group(_ group: CatalogSubscriptionGroup) -> JSONValue {
-        let subscriptions = app.products.filter { $0.subscription?.groupID == group.id }
-        return writer.object(
+    private func group(_ group: CatalogSubscriptionGroup, _ subscriptions: [CatalogProduct]) -> JSONValue {
+        writer.object(
             [
                 "id": .string(group.id.rawValue), "name": .string(group.name),
                 "localizations": writer.localizations(group.localizations),

@@ -185,16 +185,41 @@ extension ManagedCatalog {
 
     /// An app as the text of a catalog file, with the newest texts. States and history stay in the store.
     /// - Returns: the text, and a line for each part that it leaves out.
-    /// - Throws: ``StoreError`` `unknown_app`.
+    /// - Throws: ``StoreError`` `unknown_app`, `wrong_state` when the app is larger than a file can be.
     public func export(_ bundleID: BundleID, asYAML: Bool) throws -> (text: String, omitted: [String]) {
         let managed = try app(bundleID)
-        let priced = managed.products.filter { $0.isPriced || $0.base.kind == .freeSubscription }
-        let app = managed.app(with: priced.map(\.product))
-        var omitted = managed.products.filter { product in !priced.contains { $0.productID == product.productID } }
-            .map { "\($0.productID): it has no price yet; the product is not in the file" }
-        guard !asYAML else { return (CornerstoreCatalogFile.text(of: [app]), omitted) }
-        let (text, unsaid) = StoreKitConfigurationFile.text(of: app)
-        omitted += unsaid
+        var (priced, omitted) = ([CatalogProduct](), [String]())
+        for product in managed.products {
+            if product.isPriced || product.base.kind == .freeSubscription {
+                priced.append(product.product)
+            } else {
+                omitted.append("\(product.productID): it has no price yet; the product is not in the file")
+            }
+        }
+        guard priced.count <= CatalogLimits.products else {
+            throw Self.tooLarge(bundleID, "\(CatalogLimits.products) products", "\(priced.count)")
+        }
+        let app = managed.app(with: priced)
+        let text: String
+        if asYAML {
+            text = CornerstoreCatalogFile.text(of: [app])
+        } else {
+            let (written, unsaid) = StoreKitConfigurationFile.text(of: app)
+            text = written
+            omitted += unsaid
+        }
+        let limit = asYAML ? CatalogLimits.yamlFile : CatalogLimits.storeKitFile
+        guard text.utf8.count <= limit else {
+            throw Self.tooLarge(bundleID, "\(limit) bytes", "\(text.utf8.count)")
+        }
         return (text, omitted)
+    }
+
+    /// The error of an app whose file no store would read.
+    private static func tooLarge(_ bundleID: BundleID, _ limit: String, _ count: String) -> StoreError {
+        StoreError(
+            .wrongState,
+            "\(bundleID) is too large for a catalog file, which has at most \(limit); this one would have \(count). "
+                + "List its products instead.")
     }
 }
