@@ -31,7 +31,7 @@ public struct ContentDesk: Sendable {
     /// Turns hosting on for a non-consumable that was never sold in production, or off for a product whose content was
     /// never live.
     /// - Parameter author: the person who asks, for the history of a managed product.
-    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `wrong_state`, and `stale_revision` when another
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `wrong_state`, `stale_revision` when another
     ///   editor changes a managed product at the same moment; ``DatabaseError``.
     public func setHosting(
         _ isOn: Bool, of product: ContentProduct, by author: String = ManagedCatalog.usualAuthor
