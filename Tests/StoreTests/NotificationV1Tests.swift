@@ -434,6 +434,31 @@ private func sameJSON(_ left: [[String: Any]], _ right: [[String: Any]]) throws 
         }
     }
 
+    /// The merchant beside the store reads version 2 only, and would refuse what it cannot read for ever.
+    @Test(arguments: Backend.available) func whatWaitsForARemovedURLIsKept(_ backend: Backend) async throws {
+        try await backend.withOutboxV1 { box async throws in
+            let (apps, bundleID) = (box.test.store.apps, TestStore.bundleID)
+            let bought = try await box.test.buy("gym.monthly", by: box.test.account())
+            let read = try #require(try await box.due().first)
+            try await apps.setNotificationReceiver(nil, of: bundleID, in: .sandbox)
+            apps.usualNotificationReceiver = NotificationReceiver(inThisProcess: "http://127.0.0.1:9/news")
+            #expect(try await box.due().isEmpty && box.outbox.receiver(of: read, for: bundleID) == nil)
+            // The merchant is told of the same purchase meanwhile.
+            _ = try await box.test.store.setAutoRenew(false, of: bought.transactionID)
+            let news = try await box.due()
+            #expect(news.map(\.type) == ["DID_CHANGE_RENEWAL_STATUS"] && news.map(\.version) == [.two])
+            #expect(news.first.flatMap { box.outbox.receiver(of: $0, for: bundleID) } != nil)
+            try await box.record(.success, of: try #require(news.first))
+            try await box.set(.one)
+            #expect(try await box.due() == [read])
+            // After 180 days nobody waits for it any more.
+            try await apps.setNotificationReceiver(nil, of: bundleID, in: .sandbox)
+            try await box.test.store.changeClock { try $0.advance(by: NotificationOutbox.keptFor + 1) }
+            try await box.outbox.prune()
+            #expect(try await box.outbox.list(NotificationFilter()).rows.allSatisfy { $0.version == .two })
+        }
+    }
+
     /// Apple's history and test notifications are for version 2.
     @Test(arguments: Backend.available) func theServerAPIKnowsVersion2Only(_ backend: Backend) async throws {
         try await backend.withOutboxV1 { box async throws in

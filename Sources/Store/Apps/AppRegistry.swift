@@ -106,7 +106,7 @@ public final class AppRegistry: Sendable {
     }
 
     /// Sets the receiver of an app's notifications in an environment; nil leaves them to the usual one. Notifications
-    /// that wait are sent to the new receiver.
+    /// that wait are sent to the new receiver; the usual one gets only those of its version, and the others wait.
     /// - Throws: ``StoreError`` `unknown_app`; ``DatabaseError``.
     public func setNotificationReceiver(
         _ receiver: NotificationReceiver?, of bundleID: BundleID, in environment: StoreEnvironment

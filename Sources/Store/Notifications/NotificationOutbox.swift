@@ -94,6 +94,19 @@ public struct NotificationOutbox: Sendable {
         return receivers
     }
 
+    /// The receiver of a notification of an app; nil while it waits, because nobody receives it now.
+    public func receiver(of notification: OutgoingNotification, for bundleID: BundleID) -> NotificationReceiver? {
+        if let version = onlyVersion(for: bundleID), version != notification.version { return nil }
+        return store.apps.notificationReceiver(of: bundleID, in: store.environment)
+    }
+
+    /// The only version that is sent for an app; nil for both. The usual receiver, such as the merchant beside the
+    /// store, would refuse what was written for a URL with another version.
+    private func onlyVersion(for bundleID: BundleID) -> NotificationVersion? {
+        guard store.apps[bundleID]?.notificationReceivers[store.environment] == nil else { return nil }
+        return store.apps.usualNotificationReceiver?.version
+    }
+
     // MARK: Sending
 
     /// Returns notifications of an app that are to be sent now, one of each lane, and keeps their payloads. In a shared
@@ -146,8 +159,10 @@ public struct NotificationOutbox: Sendable {
         let date = store.clock.milliseconds
         let start = now()
         let free: Int64? = isShared ? start : nil
+        let version = onlyVersion(for: bundleID)
         let found = try await store.database.read {
-            try Notifications.due(of: bundleID, at: date, besides: lanes, unclaimedAt: free, limit: limit, $0)
+            try Notifications.due(
+                of: bundleID, at: date, besides: lanes, only: version, unclaimedAt: free, limit: limit, $0)
         }
         guard isShared, !found.isEmpty else { return found }
         let claim = NotificationClaim(holder: holder, start: start, end: start + Self.claimedFor)
@@ -204,12 +219,15 @@ public struct NotificationOutbox: Sendable {
         }
     }
 
-    /// Deletes notifications that were kept for 180 days. Those that wait stay while their app has a receiver.
+    /// Deletes notifications that were kept for 180 days. Those that wait stay while their app has a receiver of their
+    /// version.
     /// - Throws: ``DatabaseError``.
     public func prune() async throws {
         let end = store.clock.milliseconds - Self.keptFor
         let receivers = receivers
-        let apps = store.apps.all.map { (bundleID: $0.bundleID, isAll: receivers[$0.bundleID] == nil) }
+        let apps = store.apps.all.map {
+            (bundleID: $0.bundleID, isAll: receivers[$0.bundleID] == nil, version: onlyVersion(for: $0.bundleID))
+        }
         let most = 500
         var deleted = most
         while deleted >= most, !Task.isCancelled {
@@ -218,7 +236,8 @@ public struct NotificationOutbox: Sendable {
                     guard deleted < most else { return deleted }
                     return try deleted
                         + Notifications.prune(
-                            of: app.bundleID, before: end, isAll: app.isAll, limit: most - deleted, connection)
+                            of: app.bundleID, before: end, isAll: app.isAll, only: app.version,
+                            limit: most - deleted, connection)
                 }
             }
         }

@@ -45,14 +45,17 @@ enum Notifications {
     /// numbers. A notification waits until each earlier one of its lane was sent once.
     /// - Parameters:
     ///   - lanes: the lanes to leave out.
+    ///   - version: the only version to be sent, whose notifications wait for no other; nil for all.
     ///   - free: the machine's time by which no process may have claimed a notification of the lane; nil to ignore
     ///     claims.
     static func due(
-        of bundleID: BundleID, at date: Int64, besides lanes: [Int64], unclaimedAt free: Int64? = nil, limit: Int,
-        _ connection: Connection
+        of bundleID: BundleID, at date: Int64, besides lanes: [Int64], only version: NotificationVersion? = nil,
+        unclaimedAt free: Int64? = nil, limit: Int, _ connection: Connection
     ) throws -> [Due] {
         let places = lanes.indices.map { "$\($0 + 4)" }.joined(separator: ", ")
         var others = lanes.isEmpty ? "" : "AND lane NOT IN (\(places))"
+        let holdsUp = version.map { "AND earlier.version = \($0.rawValue)" } ?? ""
+        if let version { others += " AND version = \(version.rawValue)" }
         var values: [any SQLConvertible] = [bundleID.rawValue, date, limit]
         for lane in lanes { values.append(lane) }
         if let free {
@@ -73,7 +76,7 @@ enum Notifications {
                 AND (attempts > 0 OR NOT EXISTS (
                     SELECT 1 FROM notifications AS earlier
                     WHERE earlier.lane = notifications.lane AND earlier.state = 'waiting' AND earlier.attempts = 0
-                        AND earlier.number < notifications.number))
+                        AND earlier.number < notifications.number \(holdsUp)))
             ORDER BY due_at, number LIMIT $3
             """, values
         ).map { row in
@@ -265,16 +268,20 @@ enum Notifications {
     }
 
     /// Deletes an app's notifications of before a date that are not to be sent, the oldest ones first.
-    /// - Parameter isAll: whether also those that wait are deleted.
+    /// - Parameters:
+    ///   - isAll: whether also those that wait are deleted.
+    ///   - version: the only version that is to be sent; nil for all.
     /// - Returns: how many were deleted.
     static func prune(
-        of bundleID: BundleID, before date: Int64, isAll: Bool, limit: Int, _ connection: Connection
+        of bundleID: BundleID, before date: Int64, isAll: Bool, only version: NotificationVersion?, limit: Int,
+        _ connection: Connection
     ) throws -> Int {
-        try connection.execute(
+        let others = version.map { "OR version <> \($0.rawValue)" } ?? ""
+        return try connection.execute(
             """
             DELETE FROM notifications WHERE number IN (
                 SELECT number FROM notifications
-                WHERE bundle_id = $1 AND date < $2 \(isAll ? "" : "AND state <> 'waiting'")
+                WHERE bundle_id = $1 AND date < $2 \(isAll ? "" : "AND (state <> 'waiting' \(others))")
                 ORDER BY date, number LIMIT $3)
             """, [bundleID.rawValue, date, limit])
     }

@@ -165,15 +165,14 @@ actor NotificationSender: Service {
     }
 
     /// Makes one attempt, records it, and makes room for another. Receiver and shared secret are those of this moment;
-    /// without a receiver the notification stays in the outbox.
+    /// without a receiver of its version the notification stays in the outbox.
     private func attend(
         to notification: OutgoingNotification, of app: App, _ outbox: NotificationOutbox
     ) async {
-        let apps = outbox.store.apps
         var wasSent = false
-        if let receiver = apps.notificationReceiver(of: app.bundleID, in: app.environment) {
+        if let receiver = outbox.receiver(of: notification, for: app.bundleID) {
             let date = outbox.store.clock.milliseconds
-            let body = notification.body(password: apps[app.bundleID]?.sharedSecret)
+            let body = notification.body(password: outbox.store.apps[app.bundleID]?.sharedSecret)
             if let result = await post.send(body: body, to: receiver) {
                 wasSent = true
                 await record(SendAttempt(date: date, result: result), of: notification, app, outbox)
