@@ -82,7 +82,7 @@ import Testing
             let one = try await scene.join()
             let killed = try JSONEncoder().encode(ProcessFacts(node: 5, version: "1", name: "killed", startedAt: 1))
             try await scene.withProcesses { processes async throws in
-                try await processes.write { connection in
+                _ = try await processes.write { connection in
                     try connection.execute(
                         """
                         INSERT INTO store_processes (node, session, name, started_at, beat, hears, facts)
