@@ -53,6 +53,13 @@ import Testing
         }
     }
 
+    /// Transactions change chains in their order. Rows of earlier versions may have both spellings.
+    @Test func chainsOfTwoSpellingsHaveAnOrder() {
+        let chain = { TimedRight.Chain(user: $0, kind: "entitlement", name: "club") } as (UserID) -> TimedRight.Chain
+        #expect(chain(Self.decomposed) < chain(Self.composed))
+        #expect(!(chain(Self.composed) < chain(Self.decomposed)))
+    }
+
     @Test(arguments: Backend.available) func whatIsNamedIsNormalized(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let bad = "cre\u{301}dits"

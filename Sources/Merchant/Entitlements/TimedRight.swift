@@ -14,7 +14,7 @@ struct TimedRight: Equatable, Sendable {
         var name: String
 
         static func < (left: Chain, right: Chain) -> Bool {
-            (left.user.rawValue, left.kind, left.name) < (right.user.rawValue, right.kind, right.name)
+            (left.user, left.kind, left.name) < (right.user, right.kind, right.name)
         }
     }
 
