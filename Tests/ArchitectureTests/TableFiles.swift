@@ -11,7 +11,7 @@ struct TableFiles {
         var file: String
     }
 
-    /// The tables of a module, as its schema creates them.
+    /// The tables that a module creates.
     let tables: Set<String>
     private var writers: [String: Set<String>] = [:]
     private var readers: [String: Set<String>] = [:]
@@ -25,8 +25,8 @@ struct TableFiles {
         }
         let files = Dictionary(texts.map { (Self.name($0.path), $0.path) }) { first, _ in first }
         tables = Set(
-            texts.filter { Self.isSchema($0.path) }.flatMap { text in
-                text.code.matches(of: /CREATE TABLE (\w+)/).map { String($0.1) }
+            texts.flatMap { text in
+                text.code.matches(of: /CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)/).map { String($0.1) }
             })
         for text in texts where !Self.isSchema(text.path) {
             for match in text.code.matches(of: /\b(INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN)\s+(\w+)/) {

@@ -119,15 +119,11 @@ struct FeedBuilder: Sendable {
 
     /// The ranges of numbers that the workers read.
     private func ranges() throws -> [(after: Int64, upTo: Int64)] {
-        let statement = try readers[0].connection.prepare("SELECT COUNT(*) FROM items")
-        let count = try statement.step() ? statement.int64(0) : 0
-        statement.reset()
-        guard count >= Self.fewItems, workers > 1, readers.count > 2 else { return [(.min, .max)] }
-        let middle = try readers[0].connection.prepare("SELECT number FROM items ORDER BY number LIMIT 1 OFFSET ?1")
-        defer { middle.reset() }
-        try middle.bind(count / 2, at: 1)
-        guard try middle.step() else { return [(.min, .max)] }
-        return [(.min, middle.int64(0)), (middle.int64(0), .max)]
+        let count = try readers[0].itemCount()
+        guard count >= Self.fewItems, workers > 1, readers.count > 2,
+            let middle = try readers[0].itemNumber(at: count / 2)
+        else { return [(.min, .max)] }
+        return [(.min, middle), (middle, .max)]
     }
 
     private func joinDigests(_ parts: [String]) throws {

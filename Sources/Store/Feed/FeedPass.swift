@@ -28,11 +28,8 @@ struct FeedPass {
         let digestFile = try digests.map { try FeedFile($0) }
         var (collected, creators, collections, items) = ([UInt8](), Set<Int64>(), [Int64](), 0)
         var cursor = previous?.index(ofFirstFrom: range.after) ?? 0
-        let statement = try reader.connection.prepare(
-            "SELECT number, body FROM items WHERE number > ?1 AND number <= ?2 ORDER BY number", isKept: true)
+        let statement = try reader.items(after: range.after, upTo: range.upTo)
         defer { statement.reset() }
-        try statement.bind(range.after, at: 1)
-        try statement.bind(range.upTo, at: 2)
         var seen = 0
         while try statement.step() {
             seen += 1
@@ -67,9 +64,8 @@ struct FeedPass {
 
     /// Writes the items of a changed collection that did not change themselves: their rows have its name.
     private func writeUnchanged(of collection: Int64, _ previous: FeedDigests) throws -> Int {
-        let statement = try reader.connection.statement("SELECT number, body FROM items WHERE collection = ?1")
+        let statement = try reader.items(ofCollection: collection)
         defer { statement.reset() }
-        try statement.bind(collection, at: 1)
         var items = 0
         while try statement.step() {
             let (number, body) = (statement.int64(0), statement.bytes(1))
@@ -106,15 +102,13 @@ struct FeedOtherTables {
             try genre.end()
         }
         if let wanted {
-            let statement = try reader.connection.statement("SELECT MIN(number) FROM items WHERE creator = ?1")
             for number in wanted.sorted() {
-                defer { statement.reset() }
-                try statement.bind(number, at: 1)
-                if try statement.step(), let item = try reader.item(statement.int64(0)) { try write(number, item) }
+                if let first = try reader.firstItem(ofCreator: number), let item = try reader.item(first) {
+                    try write(number, item)
+                }
             }
         } else {
-            let statement = try reader.connection.prepare(
-                "SELECT creator, MIN(number) FROM items GROUP BY creator ORDER BY creator", isKept: true)
+            let statement = try reader.creators()
             defer { statement.reset() }
             while try statement.step() {
                 try isStopped()
