@@ -141,7 +141,7 @@ struct NotificationsUnderLoad: Sendable {
         }
     }
 
-    /// What the store has of a notification.
+    /// The members of the store's answer about a notification.
     private struct Notification: Decodable {
         var state: String
         var signedPayload: String?

@@ -392,7 +392,7 @@ enum TransactionPages {
         return page
     }
 
-    /// What a refund of all gives back, as a decimal: the price less what a change of plan gave back.
+    /// The amount of a full refund, as a decimal: the price less the refund of a change of plan.
     private static func refundable(_ row: ControlAPI.Transaction) -> String {
         guard let price = Money(decimal: row.price, currency: row.currency),
             let refunded = row.refunded.flatMap({ Money(decimal: $0, currency: row.currency) })

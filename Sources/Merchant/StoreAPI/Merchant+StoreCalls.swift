@@ -172,7 +172,7 @@ public struct DroppedStoreCall: Sendable, Equatable {
     /// The reason for a user who has withdrawn the consent, or a merchant that no longer answers.
     static let noConsent = "no consent"
 
-    /// What the request was to tell the store: `consumption` or `accountToken`.
+    /// The subject of the request: `consumption` or `accountToken`.
     public let kind: String
     /// The app in which the purchase was made.
     public let bundleID: BundleID

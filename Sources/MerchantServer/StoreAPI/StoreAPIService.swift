@@ -6,7 +6,7 @@ import StoreWire
 
 /// Sends the requests that are queued for stores' APIs, and asks about subscriptions whose notifications may have been
 /// lost. The requests to each environment and the questions take turns by themselves: a bounded round, then a pause. A
-/// host that does not answer delays only what is for it.
+/// host that does not answer delays only its own requests.
 struct StoreAPIService: Service {
     /// The pause between two rounds.
     static let pause = Duration.seconds(10)

@@ -1,7 +1,7 @@
 import Database
 import StoreWire
 
-/// Family Sharing: families of accounts, and what they share.
+/// Family Sharing: families of accounts, and their shared purchases.
 extension Store {
     /// Creates a family.
     /// - Returns: the family with its organizer alone.
@@ -18,7 +18,7 @@ extension Store {
         return family
     }
 
-    /// Adds an account to a family. It gets what the other members share and have now, and they get what it has.
+    /// Adds an account to a family. The account gets the other members' current shared purchases, and they get its own.
     /// - Parameter member: the organizer, or another member of the family.
     /// - Returns: the family afterwards.
     /// - Throws: ``StoreError`` `not_found` when `member` is in no family; `wrong_state` when the account is in one or
@@ -50,7 +50,7 @@ extension Store {
         return family
     }
 
-    /// Removes an account from its family. It loses what the others share, and they lose what it shares.
+    /// Removes an account from its family. The account loses the others' shared purchases, and they lose its own.
     /// - Returns: the family afterwards.
     /// - Throws: ``StoreError`` `not_found` when the account is in no family; `wrong_state` for the organizer;
     ///   ``DatabaseError``.
@@ -93,8 +93,8 @@ extension Store {
         accountNews.record(family.members.map(\.accountID))
     }
 
-    /// Turns the sharing of a member's purchases on or off. Off, the others lose what the member bought; on, they get
-    /// what it has now.
+    /// Turns the sharing of a member's purchases on or off. When it is turned off, the others lose the
+    /// member's purchases; when it is turned on, they get the current ones.
     /// - Returns: the family afterwards. Nothing changes when sharing has that state already.
     /// - Throws: ``StoreError`` `not_found` when the account is in no family; ``DatabaseError``.
     public func setSharing(_ isOn: Bool, of member: Account) async throws -> Family {
@@ -158,7 +158,7 @@ extension Store {
         StoreError(.wrongState, "The account \(account.email) is in a family already.")
     }
 
-    /// Does what is due for all members, so that only what is current is shared.
+    /// Settles the due subscriptions of all members, so that the family shares only current ones.
     private func settle(_ family: Family) async throws {
         for member in family.members { try await settleSubscriptions(of: member.accountID) }
     }

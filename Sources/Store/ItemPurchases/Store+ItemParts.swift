@@ -41,7 +41,7 @@ extension Store {
         }
     }
 
-    /// Refunds again what an earlier answer to the request gave back: the process may have ended before it told the
+    /// Repeats the refunds of an earlier answer to the request: the process may have ended before it told the
     /// processor.
     func refundPartsAgain(of collection: ItemPurchase) async throws {
         let catalog = catalog.value

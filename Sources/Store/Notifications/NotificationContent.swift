@@ -12,8 +12,8 @@ struct NotificationContent: Sendable {
     var type: String
     var subtype: String?
     let bundleID: BundleID
-    /// When it happened, by the store's clock, and `signedDate` of all payloads. Notifications that are sent late say
-    /// what they would have said in time.
+    /// The time of the event by the store's clock, and `signedDate` of all payloads. A notification that is sent late
+    /// has the same content as one that is sent in time.
     let date: Int64
     /// The customer; nil for a notification that concerns none.
     var accountID: AccountID?

@@ -12,7 +12,7 @@ public struct OutgoingNotification: Sendable, Equatable {
     public let lane: Int64
     /// Apple's `notificationType`, or `notification_type` of version 1.
     public let type: String
-    /// How often the operator had ordered it to be sent again.
+    /// The number of times that the operator had ordered to send it again.
     let resends: Int64
     /// The signed payload; of version 1, the JSON of the body without the app's shared secret.
     public let signedPayload: String
@@ -48,8 +48,8 @@ public struct OutgoingNotification: Sendable, Equatable {
 
 /// The notifications of one environment to apps' servers: App Store Server Notifications, V2 or V1.
 ///
-/// A notification is written in the database transaction of what it reports, if the app has a receiver then. It is sent
-/// at least once, and its payload is kept before the first attempt, so that all attempts and the history have the same.
+/// The database transaction of an event writes its notification, if the app has a receiver then. A notification is sent
+/// at least once. Its payload is kept before the first attempt, so that all attempts and the history have the same one.
 /// A notification keeps the version that the receiver had when it was written.
 public struct NotificationOutbox: Sendable {
     /// How long notifications are kept, in milliseconds of the store's clock: 180 days.
@@ -101,7 +101,7 @@ public struct NotificationOutbox: Sendable {
     }
 
     /// The only version that is sent for an app; nil for both. The usual receiver, such as the merchant beside the
-    /// store, would refuse what was written for a URL with another version.
+    /// store, would refuse a notification that was written for a URL with another version.
     private func onlyVersion(for bundleID: BundleID) -> NotificationVersion? {
         guard store.apps[bundleID]?.notificationReceivers[store.environment] == nil else { return nil }
         return store.apps.usualNotificationReceiver?.version

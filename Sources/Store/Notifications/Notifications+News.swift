@@ -1,7 +1,7 @@
 import Database
 import StoreWire
 
-/// Notifications of what the feed has.
+/// Notifications of the feed's news.
 extension Notifications {
     /// Writes the notification of news of a subscription, if the app has a receiver. For version 1 it can be none or
     /// several.

@@ -51,7 +51,7 @@ public struct ChangeApplier: Sendable {
         var detail = ""
     }
 
-    /// Reads again what the announcements are about. A part that cannot be read keeps no other part from it.
+    /// Reads the announced parts again. If one part cannot be read, the others are read nevertheless.
     /// - Parameter heard: the announcements; nil when some may have been missed, so that everything is read again.
     /// - Throws: the first error: ``DatabaseError``, ``StoreError`` `unknown_app` for a managed app that the database
     ///   does not have, and the errors of `authority`. Then call it again with nil.

@@ -337,7 +337,7 @@ struct KnownTransaction: Sendable {
     let customer: AppTransactionID?
 }
 
-/// A customer in an app, of whom a request asks.
+/// The customer in an app that a request is about.
 struct APICustomer: Sendable {
     let accountID: AccountID
     /// The store's facts about the customer in the app.

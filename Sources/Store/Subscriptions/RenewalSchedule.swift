@@ -11,7 +11,7 @@ final class RenewalSchedule: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Lets one run after the other settle what is due.
+    /// Runs the settlements of due subscriptions one after the other.
     let line = SerialTasks()
 
     /// The claims of the processes that share the store; nil for a store of one process.

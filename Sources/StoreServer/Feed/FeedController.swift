@@ -116,7 +116,7 @@ struct FeedController: Sendable {
 struct FeedIndexPage {
     /// The folder's path.
     var path: String
-    /// The names, and what they are.
+    /// The names in the folder, each with its entry; nil for a name without one.
     var entries: [(name: String, entry: FeedShelf.Entry?)]
 
     /// The most characters of a name that are shown, as in Apache's lists. The link has the whole name.

@@ -118,7 +118,7 @@ actor NotificationSender: Service {
         }
     }
 
-    /// Forgets what was read of apps that have no receiver any more. It waits in the outbox.
+    /// Forgets the notifications that were read for apps without a receiver. They wait in the outbox.
     private func forget(besides known: Set<App>) {
         for app in work.keys where !known.contains(app) {
             guard var left = work[app] else { continue }

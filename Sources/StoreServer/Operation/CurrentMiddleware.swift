@@ -7,7 +7,7 @@ import Hummingbird
 struct CurrentMiddleware: RouterMiddleware {
     typealias Context = StoreRequestContext
 
-    /// What the answer says.
+    /// The message of the answer.
     static let message = "This process of the store is not ready, for a reason that GET /ready names. Try again."
 
     /// Whether the process has heard everything up to a few seconds ago, and its clock is right.
