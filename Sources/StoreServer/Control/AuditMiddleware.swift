@@ -42,8 +42,9 @@ struct AuditMiddleware: RouterMiddleware {
 
     /// The topics that the control port's own requests change. The stores record theirs themselves.
     private static let topics: [(prefix: String, subject: ChangeTopic.Subject)] = [
-        ("/control/v1/content", .content), ("/control/v1/reviews", .reviews), ("/control/v1/feeds", .feeds),
-        ("/control/v1/partners", .feeds), ("/control/v1/managed", .catalog),
+        (ControlRoute.content().template, .content), (ControlRoute.reviews().template, .reviews),
+        (ControlRoute.feeds.template, .feeds), (ControlRoute.partners.template, .feeds),
+        ("/control/v1/managed", .catalog),
     ]
 
     func handle(

@@ -1,3 +1,4 @@
+import ControlWire
 import HTTPSupport
 import HTTPTypes
 import Hummingbird
@@ -5,9 +6,6 @@ import Hummingbird
 /// Answers whether the process works, and whether it can serve requests. Neither address needs a token, because load
 /// balancers have none; the answers name no more than a reason.
 struct HealthController: Sendable {
-    static let healthPath = "/health"
-    static let readinessPath = "/ready"
-
     let health: StoreHealth
 
     private struct Body: Encodable {
@@ -16,10 +14,10 @@ struct HealthController: Sendable {
     }
 
     func addRoutes(to router: Router<StoreRequestContext>) {
-        router.get(RouterPath(Self.healthPath)) { _, _ -> Response in
+        router.on(.health) { _, _ -> Response in
             try Response.json(Body(status: "ok")).uncached
         }
-        router.get(RouterPath(Self.readinessPath)) { [health] _, _ -> Response in
+        router.on(.readiness) { [health] _, _ -> Response in
             guard let problem = await health.problem() else {
                 return try Response.json(Body(status: "ready")).uncached
             }

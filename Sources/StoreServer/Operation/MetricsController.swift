@@ -1,3 +1,4 @@
+import ControlWire
 import HTTPSupport
 import HTTPTypes
 import Hummingbird
@@ -6,12 +7,10 @@ import NIOCore
 /// Serves `GET /metrics` to Prometheus, on the control port only and under its guard: with an admin token, requests
 /// carry it.
 struct MetricsController: Sendable {
-    static let path = "/metrics"
-
     let metrics: StoreMetrics
 
     func addRoutes(to router: Router<StoreRequestContext>) {
-        router.get(RouterPath(Self.path)) { [metrics] _, _ -> Response in
+        router.on(.metrics) { [metrics] _, _ -> Response in
             Response(
                 status: .ok, headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
                 body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text)))
