@@ -1,5 +1,5 @@
-/// What a module may import, row for row the table of the design: arrows only point down, and the three columns (app,
-/// store, merchant) do not know one another. A new module or arrow is decided here first.
+/// The modules that each module may import: arrows only point down, and the three columns (app, store, merchant) do not
+/// know one another. A new module or arrow is decided here first.
 struct ModuleTable {
     /// What one module may use, Swift's own modules aside.
     struct Row {
