@@ -6,6 +6,7 @@ public import Hummingbird
 public import Logging
 import MerchantWire
 public import NIOCore
+import StoreReceipts
 import StoreWire
 
 /// The API of a port, which the console asks like every other client. A program can do everything that the console
@@ -136,25 +137,32 @@ struct ConsoleAPI: Sendable {
         _ environment: StoreEnvironment, _ route: StoreRoute, _ body: (any Encodable)? = nil, token: String? = nil,
         as: Answer.Type = Answer.self
     ) async throws -> Answer {
-        try await decoded(deviceAnswer(environment, route, body, token))
+        let body = try body.map { Array(try JSONEncoder.compact.encode($0)) }
+        return try await decoded(deviceAnswer(environment, route, body, token))
     }
 
     /// Sends a request to a protocol port whose answer is of no interest.
     func deviceCommand(
         _ environment: StoreEnvironment, _ route: StoreRoute, _ body: (any Encodable)? = nil, token: String?
     ) async throws {
+        let body = try body.map { Array(try JSONEncoder.compact.encode($0)) }
         _ = try await deviceAnswer(environment, route, body, token)
     }
 
+    /// Sends a request to `verifyReceipt` of a protocol port and returns the answer.
+    func verifyReceipt<Answer: Decodable>(
+        _ environment: StoreEnvironment, _ request: VerifyReceiptRequest, as: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try await decoded(deviceAnswer(environment, .verifyReceipt, request.body, nil))
+    }
+
     private func deviceAnswer(
-        _ environment: StoreEnvironment, _ route: StoreRoute, _ body: (any Encodable)?, _ token: String?
+        _ environment: StoreEnvironment, _ route: StoreRoute, _ body: [UInt8]?, _ token: String?
     ) async throws -> Data {
         guard let port = backends.devices[environment] else {
             throw APIProblem(status: 404, code: "not_found", message: "This console has no protocol port to ask.")
         }
-        return try await send(
-            port, route.method.rawValue, route.path, try body.map { Array(try JSONEncoder.compact.encode($0)) },
-            token)
+        return try await send(port, route.method.rawValue, route.path, body, token)
     }
 
     // MARK: The merchant

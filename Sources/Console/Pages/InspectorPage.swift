@@ -183,14 +183,10 @@ enum InspectorPage {
 
     /// The answer of the store's `verifyReceipt` to the same bytes.
     private static func verifyReceipt(_ request: PageRequest, _ input: ReceiptInput) async throws -> ConsoleSection {
-        struct Body: Encodable {
-            var data: String
-            private enum CodingKeys: String, CodingKey { case data = "receipt-data" }
-        }
         var section = ConsoleSection("verify", "Answer of verifyReceipt")
         do {
-            let answer: VerifyAnswer = try await request.api.device(
-                request.environment, .verifyReceipt, Body(data: Base64.encoded(input.bytes)))
+            let question = VerifyReceiptRequest(receiptData: input.bytes, password: nil, excludeOldTransactions: false)
+            let answer: VerifyAnswer = try await request.api.verifyReceipt(request.environment, question)
             section.facts = [
                 ConsoleFact(
                     "Status", "\(answer.status)", note: meaning(answer.status), tone: answer.status == 0 ? .good : .bad)

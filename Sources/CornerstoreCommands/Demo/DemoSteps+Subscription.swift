@@ -1,6 +1,7 @@
 import ControlWire
 import Foundation
 import MerchantWire
+import StoreReceipts
 import StoreServer
 import StoreWire
 
@@ -234,9 +235,10 @@ private struct DemoYear: Sendable {
         let receipt = try BoundedInput.read(
             steps.places.path("device/apps/\(Self.bundleID)/sandboxReceipt").path, limit: 1 << 20, what: "receipt")
         let secret: ControlAPI.SharedSecret = try await control.send(.revealSecret(bundle: Self.bundleID))
-        let body = ["receipt-data": Data(receipt).base64EncodedString(), "password": secret.sharedSecret]
+        let request = VerifyReceiptRequest(
+            receiptData: receipt, password: secret.sharedSecret, excludeOldTransactions: false)
         let url = steps.addresses.store(.sandbox) + StoreRoute.verifyReceipt.path
-        let answer = try await PlainHTTP.send("POST", url, body: try JSONEncoder().encode(body), limit: 1 << 20)
+        let answer = try await PlainHTTP.send("POST", url, body: Data(request.body), limit: 1 << 20)
         let verified = try JSONDecoder().decode(Answer.self, from: answer.body)
         guard verified.status == 0 else {
             throw CommandError(
