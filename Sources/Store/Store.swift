@@ -45,6 +45,8 @@ public final class Store: Sendable {
     /// Transactions that the server API has signed, some 8 MB.
     let signatures = RecentValues<TransactionID, KeptSignature>(capacity: 1_024)
     let schedule = RenewalSchedule()
+    /// The refund after which ``tellRefunds(mostFailures:)`` goes on; nil to begin with the oldest.
+    let lastRefundTried = Mutex<TransactionID?>(nil)
     let keptAnswers = KeptAnswers()
     /// Tells the requests of running apps that wait for news of their accounts.
     public let accountNews = AccountNews()

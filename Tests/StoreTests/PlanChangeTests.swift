@@ -176,8 +176,8 @@ import Testing
             #expect(processor.refunds.isEmpty)
             await test.store.tellRefunds()
             await test.store.tellRefunds()
-            #expect(processor.refunds.count == 2 && processor.refunds.first?.transactionID == hats.transactionID)
-            #expect(processor.refunds.last?.amount.milliunits == 9990)
+            #expect(processor.refunds.count == 2 && processor.refunds.last?.transactionID == hats.transactionID)
+            #expect(processor.refunds.first?.amount.milliunits == 9990)
         }
     }
 

@@ -252,6 +252,27 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func refundsThatFailEachTimeHoldUpNoLaterOnes(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account()
+            var ids: [TransactionID] = []
+            for _ in 0..<4 {
+                let id = try await test.buy("credits5", by: account).transactionID
+                ids.append(id)
+                processor.failRefunds(1)
+                #expect(try await refusal { try await test.store.refund(id, reason: .app) } == .unavailable)
+            }
+            processor.failRefunds(2)
+            await test.store.tellRefunds(mostFailures: 2)
+            #expect(processor.refunds.isEmpty)
+            await test.store.tellRefunds(mostFailures: 2)
+            #expect(processor.refunds.map(\.transactionID) == Array(ids[2...]))
+            await test.store.tellRefunds(mostFailures: 2)
+            #expect(processor.refunds.map(\.transactionID) == Array(ids[2...] + ids[..<2]))
+        }
+    }
+
     @Test(arguments: Backend.available) func theNextStartDecidesWhatIsDue(_ backend: Backend) async throws {
         try await backend.withTestDatabases { database, apps async throws in
             let clock = TestClock()

@@ -2,6 +2,7 @@ import Crypto
 import Database
 import Foundation
 import StoreWire
+import Synchronization
 
 /// Why a payment, or a part of it, was given back. The raw values are those of the database.
 enum RefundKind: String, Sendable {
@@ -239,21 +240,25 @@ extension Store {
     private static let mostTold = 100
 
     /// Tells the payment processor of refunds that it does not know. A refund that cannot be told now holds up no
-    /// other, and a later call tells it.
+    /// other, and a later call tells it. A call that ended early is continued by the next one, so that refunds which
+    /// fail each time do not hold up the later ones either.
     /// - Parameter mostFailures: the refunds that the call tries in vain before it ends, because the processor may be
     ///   away. A call that a customer waits for tries one.
     public func tellRefunds(mostFailures: Int = 10) async {
-        var last: TransactionID?
+        var last = lastRefundTried.withLock { $0 }
         var failures = 0
         do {
             while failures < mostFailures {
                 let payments = try await database.read { [last] connection in
                     try Refunds.untold(after: last, limit: Self.mostTold, connection)
                 }
-                guard !payments.isEmpty else { return }
-                last = payments.last?.refundID
+                guard !payments.isEmpty else {
+                    lastRefundTried.withLock { $0 = nil }
+                    return
+                }
                 var told: [PaymentRefund] = []
                 for payment in payments where failures < mostFailures {
+                    last = payment.refundID
                     do {
                         try await processor.refund(payment)
                         told.append(payment)
@@ -263,6 +268,7 @@ extension Store {
                 }
                 try await markTold(told)
             }
+            lastRefundTried.withLock { [last] in $0 = last }
         } catch {
             // The database is away. A later call tells the refunds.
         }
