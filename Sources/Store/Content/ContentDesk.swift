@@ -115,4 +115,10 @@ extension Store {
     func hasSold(_ product: ContentProduct) async throws -> Bool {
         try await database.read { try Transactions.have(product.productID, in: product.bundleID, $0) }
     }
+
+    /// The products of an app that the ledger has transactions for. This scans the ledger once; do not use it in a
+    /// device's request.
+    func soldProducts(of bundleID: BundleID) async throws -> Set<ProductID> {
+        try await database.read { try Transactions.soldProducts(of: bundleID, $0) }
+    }
 }

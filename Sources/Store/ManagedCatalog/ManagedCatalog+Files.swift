@@ -32,9 +32,7 @@ extension ManagedCatalog {
         guard !apps.isEmpty else { throw StoreError(.invalidRequest, "The file describes no app.") }
         for app in apps {
             if !manages(app.bundleID) { try checkIsFree(app.bundleID) }
-            for product in app.products where product.isHosted {
-                try await checkCanBeHosted(ContentProduct(product.productID, of: app.bundleID))
-            }
+            try await checkHosting(by: app)
         }
         let now = now
         var result = try await importing(apps.map(\.bundleID), at: now) { connection -> Import in
@@ -59,10 +57,17 @@ extension ManagedCatalog {
         return result
     }
 
-    /// Checks that a product that is hosted in a file is hosted already, or was never sold without content.
-    private func checkCanBeHosted(_ product: ContentProduct) async throws {
-        let isHosted = try await database.read { try HostedProduct.isHosted(product, $0) }
-        if !isHosted { try await checkWasNotSold(product.productID, of: product.bundleID) }
+    /// Checks that the products that are hosted in a file are hosted already, or were never sold without content. Scans
+    /// the ledger at most once.
+    private func checkHosting(by app: CatalogApp) async throws {
+        let hosted = app.products.filter(\.isHosted).map { ContentProduct($0.productID, of: app.bundleID) }
+        guard !hosted.isEmpty else { return }
+        let new = try await database.read { connection in
+            try hosted.filter { try !HostedProduct.isHosted($0, connection) }
+        }
+        guard !new.isEmpty else { return }
+        let sold = try await production.soldProducts(of: app.bundleID)
+        if let product = new.first(where: { sold.contains($0.productID) }) { throw Self.wasSold(product.productID) }
     }
 
     private static func read(

@@ -235,9 +235,13 @@ extension ManagedCatalog {
     }
 
     /// Checks that production never sold a product, whose hosting is to be turned on.
-    func checkWasNotSold(_ productID: ProductID, of bundleID: BundleID) async throws {
-        guard try await production.hasSold(ContentProduct(productID, of: bundleID)) else { return }
-        throw StoreError(
+    private func checkWasNotSold(_ productID: ProductID, of bundleID: BundleID) async throws {
+        if try await production.hasSold(ContentProduct(productID, of: bundleID)) { throw Self.wasSold(productID) }
+    }
+
+    /// The error of a product that was sold without content and is to be hosted.
+    static func wasSold(_ productID: ProductID) -> StoreError {
+        StoreError(
             .wrongState,
             "\(productID) has been sold. Hosting is only for new products: earlier customers would have nothing to download."
         )

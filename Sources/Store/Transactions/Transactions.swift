@@ -276,6 +276,13 @@ enum Transactions {
             [bundleID.rawValue, productID.rawValue]) != nil
     }
 
+    /// The products of an app that the ledger has transactions for. This scans the ledger.
+    static func soldProducts(of bundleID: BundleID, _ connection: Connection) throws -> Set<ProductID> {
+        let rows = try connection.query(
+            "SELECT DISTINCT product_id FROM transactions WHERE bundle_id = $1", [bundleID.rawValue])
+        return Set(try rows.map { ProductID(try $0.string(0)) })
+    }
+
     // MARK: Refunds
 
     /// Marks a transaction as refunded, with all deliveries of the purchase if the product is owned once. Returns false
