@@ -86,7 +86,8 @@ struct DemoScreens: Sendable {
             "CORNERSTORE_USER_TOKEN_FILE": places.path("reader-token").path,
         ]
         do {
-            let errors = try FileDescriptor.open(
+            // NIOCore has a FileDescriptor of its own.
+            let errors = try SystemPackage.FileDescriptor.open(
                 FilePath(log.path), .writeOnly, options: [.create, .truncate], permissions: .ownerReadWrite)
             return try await Subprocess.run(
                 .path(FilePath(places.program(sample).path)),
