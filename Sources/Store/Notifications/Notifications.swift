@@ -87,7 +87,7 @@ enum Notifications {
         }
     }
 
-    /// Claims a notification for a process that has found it with ``due(of:at:besides:unclaimedAt:limit:_:)``.
+    /// Claims a notification for a process that has found it with ``due(of:at:besides:only:unclaimedAt:limit:_:)``.
     /// - Parameter date: the date at which it is to be sent.
     /// - Returns: false when it is not due as it was any more, or when another process has claimed one of its lane.
     static func claim(
