@@ -147,6 +147,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [(9, false), (10, true)])
+    func `a search says that it finds at most 20 apps and products`(count: Int, isCut: Bool) async throws {
+        try await RunningConsole.with { console in
+            let hits = ["app", "product"].flatMap { kind in
+                (1...count).map { #"{"kind":"\#(kind)","id":"\#(kind)\#($0)","title":"\#(kind)\#($0)"}"# }
+            }.joined(separator: ",")
+            let browser = console.browser { path, answer in
+                path.hasSuffix("/search") ? APIAnswer(status: 200, body: Data("[\(hits)]".utf8)) : answer
+            }
+            let page = try await browser.get("/sandbox/search?q=a").text
+            #expect(page.contains(">app9<") && page.contains("at most 20 of each kind") == isCut)
+        }
+    }
+
     @Test(
         arguments: [
             (5_259_599, "60 d"), (5_259_600, "2 months"), (63_115_199, "23 months"), (63_115_200, "2 years"),

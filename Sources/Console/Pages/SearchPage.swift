@@ -6,7 +6,7 @@ import StoreWire
 
 /// One box for identifiers, addresses and names.
 enum SearchPage {
-    /// The most matches of each kind that the store finds.
+    /// The most matches of each kind that the store finds; apps and products count together.
     private static let most = 20
 
     static let routes = [PageRoute(path: "search", area: .overview, needsStore: false, make: make)]
@@ -23,9 +23,8 @@ enum SearchPage {
                 : "No id equals this text, and no address or name begins with it.")
         if !text.isEmpty, request.api.hasStore {
             let hits: [ControlAPI.SearchHit] = try await request.api.ask(.search(request.environment, text: text))
-            if ControlAPI.SearchHit.Kind.allCases.contains(where: { kind in
-                hits.count(where: { $0.kind == kind }) >= most
-            }) {
+            let limited: [Set<ControlAPI.SearchHit.Kind>] = [[.transaction], [.account], [.app, .product]]
+            if limited.contains(where: { kinds in hits.count(where: { kinds.contains($0.kind) }) >= most }) {
                 section.text = "The search finds at most \(most) of each kind. Type more of the text to find others."
             }
             for hit in request.rows(hits, of: &table, at: "search", in: "found", by: "from", keeping: [("q", text)]) {
