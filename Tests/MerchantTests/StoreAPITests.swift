@@ -335,9 +335,9 @@ import Testing
             let start = shop.clock.milliseconds
             _ = try await shop.merchant.redeem(
                 .signedTransaction(try shop.sign(period(shop, 1, from: start))), for: "ann")
-            let due = start + Self.month + Subscription.reportDelay
+            let due = start + Subscription.longestSilence
             shop.clock.milliseconds = due
-            let answer = try statuses(shop, 1, period(shop, 2, from: start + Self.month))
+            let answer = try statuses(shop, 1, period(shop, 1, from: start))
             api.answer { _ in answer }
             try await shop.database.write { try $0.execute("ALTER TABLE redemptions RENAME TO away") }
             await #expect(throws: DatabaseError.self) { try await shop.merchant.sweep() }
@@ -345,7 +345,8 @@ import Testing
             shop.clock.milliseconds = due + Merchant.sweepPause - 1
             #expect(try await shop.merchant.sweep().asked == 0)
             shop.clock.milliseconds += 1
-            #expect(try await shop.merchant.sweep() == SweepReport(asked: 1, changed: 1, failed: 0))
+            let round = try await shop.merchant.sweep()
+            #expect(round.asked == 1 && round.failed == 0)
         }
     }
 
