@@ -30,7 +30,8 @@ struct DemoScreens: Sendable {
                 ports.learn(screens)
                 onReady(screens)
             }
-            try await group.waitForAll()
+            // Ends at the first failure, where `waitForAll` would wait for the other apps.
+            for try await _ in group {}
         }
     }
 
