@@ -22,11 +22,11 @@ extension StoreError {
         guard let error = error as? DatabaseError else { return nil }
         switch error.code {
         case .unavailable:
-            // From a commit, it means that the outcome is unknown.
+            // From a commit, it means that the outcome is unknown. A read has no outcome to record.
             self.init(
                 .unavailable,
-                "The store's database does not answer. A change may have been recorded. Repeat the same request, with "
-                    + "the same idempotency key if it has one.")
+                "The store's database does not answer. If the request changes something, the change may have been "
+                    + "recorded. Repeat the same request, with the same idempotency key if it has one.")
         case .busy, .full, .serialization, .closed:
             self.init(.unavailable, "The store's database does not answer. Nothing was recorded; try again.")
         case .invalidValue:
