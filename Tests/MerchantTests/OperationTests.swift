@@ -26,9 +26,9 @@ import Testing
                 (taken + rest).map(\.type).sorted() == ["balance.changed", "purchase.redeemed", "purchase.redeemed"])
             #expect(try await outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: now + 10).isEmpty)
             let answer = WebhookAnswer(sentAt: now, duration: 1, status: nil)
-            try await outbox.settle(taken[0].eventID, .delivered, answer, now: now)
-            try await outbox.settle(taken[1].eventID, .retry(at: now + 5, reason: "503"), answer, now: now)
-            try await outbox.settle(rest[0].eventID, .dead(reason: "gone"), answer, now: now)
+            try await outbox.settle(taken[0], .delivered, answer, now: now)
+            try await outbox.settle(taken[1], .retry(at: now + 5, reason: "503"), answer, now: now)
+            try await outbox.settle(rest[0], .dead(reason: "gone"), answer, now: now)
             // What was tried before has places of its own.
             #expect(try await outbox.nextDue() == now + 5)
             #expect(try await outbox.takeDueEvents(limit: 9, retries: 0, now: now + 5, leaseEnd: now + 10).isEmpty)

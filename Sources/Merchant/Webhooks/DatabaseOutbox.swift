@@ -42,7 +42,7 @@ struct DatabaseOutbox: WebhookOutbox {
         return events
     }
 
-    func settle(_ eventID: String, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws {
+    func settle(_ event: WebhookEvent, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws {
         onStep?(.webhookSent)
         try await database.write { connection in
             let count =
@@ -53,21 +53,22 @@ struct DatabaseOutbox: WebhookOutbox {
                         UPDATE webhook_events SET state = 'delivered', attempts = attempts + 1, reason = NULL,
                             settled_at = $2
                         WHERE event_id = $1 AND state = 'waiting'
-                        """, [eventID, now])
+                        """, [event.eventID, now])
+                // With another number of attempts, the event was queued again after this attempt began.
                 case .retry(let due, let reason):
                     try connection.execute(
                         """
                         UPDATE webhook_events SET due_at = $2, attempts = attempts + 1, reason = $3
-                        WHERE event_id = $1 AND state = 'waiting'
-                        """, [eventID, due, String(reason.prefix(500))])
+                        WHERE event_id = $1 AND state = 'waiting' AND attempts = $4
+                        """, [event.eventID, due, String(reason.prefix(500)), event.attempts])
                 case .dead(let reason):
                     try connection.execute(
                         """
                         UPDATE webhook_events SET state = 'dead', attempts = attempts + 1, reason = $2, settled_at = $3
-                        WHERE event_id = $1 AND state = 'waiting'
-                        """, [eventID, String(reason.prefix(500)), now])
+                        WHERE event_id = $1 AND state = 'waiting' AND attempts = $4
+                        """, [event.eventID, String(reason.prefix(500)), now, event.attempts])
                 }
-            if count == 1 { try WebhookAttempts.insert(answer, outcome, of: eventID, connection) }
+            if count == 1 { try WebhookAttempts.insert(answer, outcome, of: event.eventID, connection) }
         }
         onStep?(.webhookSettled)
     }

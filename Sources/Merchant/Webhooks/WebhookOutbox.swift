@@ -63,10 +63,12 @@ public protocol WebhookOutbox: Sendable {
     /// - Throws: ``DatabaseError``.
     func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent]
     /// Records the result of a delivery attempt and counts the attempt. An event that another process has settled
-    /// meanwhile is not changed.
-    /// - Parameter answer: the result of the attempt, for the operator.
+    /// meanwhile is not changed. Neither does a failed attempt change an event that was queued again meanwhile.
+    /// - Parameters:
+    ///   - event: the event as it was taken.
+    ///   - answer: the result of the attempt, for the operator.
     /// - Throws: ``DatabaseError``.
-    func settle(_ eventID: String, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws
+    func settle(_ event: WebhookEvent, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws
     /// Returns the time at which the next event is due (milliseconds since 1970); nil when no event waits.
     /// - Throws: ``DatabaseError``.
     func nextDue() async throws -> Int64?

@@ -183,7 +183,7 @@ public actor WebhookDelivery: Service {
             of: attempt, attempts: event.attempts + 1, now: now, random: pacing.random())
         let answer = WebhookAnswer(
             sentAt: began.date, duration: Int64(duration / .milliseconds(1)), status: attempt.status, body: body)
-        try await outbox.settle(event.eventID, outcome, answer, now: now)
+        try await outbox.settle(event, outcome, answer, now: now)
         switch outcome {
         case .delivered: counters["delivered"]?.increment()
         case .retry: counters["retry"]?.increment()

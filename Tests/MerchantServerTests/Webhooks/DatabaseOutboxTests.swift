@@ -195,6 +195,31 @@ struct DatabaseOutboxTests {
     }
 
     @Test(arguments: Backend.available)
+    func `an attempt that fails late does not undo that the event is sent again`(_ backend: Backend) async throws {
+        try await with(backend, (.ok, [:])) { [self] url, receiver, merchant, _ in
+            try await change(merchant, "one")
+            let outbox = merchant.outbox
+            let now = Int64(clock.now.timeIntervalSince1970 * 1_000)
+            let answer = WebhookAnswer(sentAt: now, duration: 1, status: 500)
+            let new = try await outbox.takeDueEvents(limit: 1, retries: 1, now: now, leaseEnd: now + 1)
+            let first = try #require(new.first)
+            try await outbox.settle(first, .retry(at: now, reason: "HTTP 500"), answer, now: now)
+            let tried = try await outbox.takeDueEvents(limit: 1, retries: 1, now: now, leaseEnd: now + 20_000)
+            let last = try #require(tried.first)
+            #expect(last.attempts == 1)
+            try await merchant.resendWebhook(last.eventID)
+            for outcome in [WebhookOutcome.retry(at: now + 60_000, reason: "HTTP 500"), .dead(reason: "HTTP 500")] {
+                try await outbox.settle(last, outcome, answer, now: now)
+                let event = try await merchant.webhookEvent(last.eventID).event
+                #expect(event.state == .waiting && event.attempts == 0 && event.nextAttemptAt == now)
+            }
+            #expect(try await delivery(url, merchant).deliverDue() == 1)
+            #expect(receiver.requests.count == 1)
+            #expect(try await merchant.webhookEvent(last.eventID).event.state == .delivered)
+        }
+    }
+
+    @Test(arguments: Backend.available)
     func `events are listed page by page, and the oldest delivered ones removed`(_ backend: Backend) async throws {
         try await with(backend, (.ok, [:])) { [self] _, _, merchant, _ in
             let now = Int64(clock.now.timeIntervalSince1970 * 1_000)
@@ -237,8 +262,10 @@ struct DatabaseOutboxTests {
             let id = try #require(try await merchant.webhookEvents().events.first?.eventID)
             let answer = WebhookAnswer(
                 sentAt: 1, duration: 2, status: 500, body: [0] + [UInt8](repeating: 0x61, count: 5_000))
-            for _ in 0..<(MerchantLimits.webhookAttempts + 2) {
-                try await merchant.outbox.settle(id, .retry(at: 3, reason: "HTTP 500"), answer, now: 4)
+            for attempts in 0..<(MerchantLimits.webhookAttempts + 2) {
+                let event = WebhookEvent(
+                    eventID: id, type: "balance.changed", body: [], createdAt: 1, attempts: attempts)
+                try await merchant.outbox.settle(event, .retry(at: 3, reason: "HTTP 500"), answer, now: 4)
             }
             let attempts = try await merchant.webhookEvent(id).attempts
             #expect(attempts.count == MerchantLimits.webhookAttempts && attempts.first?.attempt == 52)

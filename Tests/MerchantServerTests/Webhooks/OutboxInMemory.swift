@@ -39,15 +39,15 @@ final class OutboxInMemory: WebhookOutbox {
         }
     }
 
-    func settle(_ eventID: String, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws {
+    func settle(_ event: WebhookEvent, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws {
         entries.withLock { entries in
-            guard let index = entries.firstIndex(where: { $0.event.eventID == eventID }) else { return }
+            guard let index = entries.firstIndex(where: { $0.event.eventID == event.eventID }) else { return }
             entries[index].event.attempts += 1
             entries[index].outcomes.append(outcome)
             entries[index].answers.append(answer)
             entries[index].dueAt = if case .retry(let at, _) = outcome { at } else { nil }
         }
-        settling.yield(eventID)
+        settling.yield(event.eventID)
     }
 
     func nextDue() async throws -> Int64? { entries.withLock { $0.compactMap(\.dueAt).min() } }
@@ -78,8 +78,8 @@ final class SlowOutbox: WebhookOutbox {
         return events
     }
 
-    func settle(_ eventID: String, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws {
-        try await base.settle(eventID, outcome, answer, now: now)
+    func settle(_ event: WebhookEvent, _ outcome: WebhookOutcome, _ answer: WebhookAnswer, now: Int64) async throws {
+        try await base.settle(event, outcome, answer, now: now)
     }
 
     func nextDue() async throws -> Int64? { try await base.nextDue() }
