@@ -36,6 +36,9 @@ struct OpenAPITests {
             let statuses = try #require(operation["responses"] as? [String: Any]).keys
             #expect(statuses.contains("401") == (expected != []), "\(name)")
             if case .scope = route.access { #expect(statuses.contains("403"), "\(name)") }
+            // Every request must have a good Host. A key is looked up in the database.
+            #expect(statuses.contains("400"), "\(name)")
+            if expected != [] { #expect(statuses.contains("503"), "\(name)") }
         }
     }
 
