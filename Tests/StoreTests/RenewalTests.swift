@@ -195,6 +195,35 @@ import Testing
         }
     }
 
+    /// Two processes charge the same renewal: one is declined and records it, the other is approved afterwards.
+    @Test(arguments: Backend.available) func aDeclinedRenewalLeavesNothingAuthorized(_ backend: Backend) async throws {
+        let store = Mutex<Store?>(nil)
+        let processor = ScriptedProcessor { payment in
+            let other = store.withLock { state in
+                defer { state = nil }
+                return state
+            }
+            guard let other else { return .declined(message: "The card is expired.") }
+            try await other.settle(nil)
+            return .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await backend.withTestDatabases { database, apps async throws in
+            let clock = TestClock()
+            let before = try await TestStore.open(database, apps: apps, clock: clock, processor: ScriptedProcessor())
+            let account = try await before.account()
+            let first = try await before.buy("gym.monthly", by: account)
+            let test = try await TestStore.open(database, apps: apps, clock: clock, processor: processor)
+            store.withLock { $0 = test.store }
+            test.clock.milliseconds = try #require(first.expiresDate)
+            try await test.store.settle(nil)
+            let keys = processor.authorizations.map(\.idempotencyKey)
+            #expect(keys.count == 2 && Set(keys).count == 1)
+            #expect(processor.held.isEmpty && Set(processor.voids) == Set(keys))
+            #expect(try await test.ledger().count == 1)
+            #expect(try await news(test, account).last == "DID_FAIL_TO_RENEW")
+        }
+    }
+
     /// Scheduled work goes on sooner after an error of the database than of the payment processor.
     @Test func `a renewal that the database fails to count stays due, with the database's error`() async throws {
         let isUp = Mutex(true)

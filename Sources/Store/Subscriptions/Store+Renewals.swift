@@ -353,8 +353,8 @@ extension Store {
         PaymentKey.derived(from: [subscription.originalTransactionID.rawValue, Int64(subscription.revision)])
     }
 
-    /// Records the steps of subscriptions that nobody has changed meanwhile. The others stay due, and their payments
-    /// are voided.
+    /// Records the steps of subscriptions that nobody has changed meanwhile. The others stay due. Payments that no
+    /// period uses are voided.
     private func record(_ steps: [SubscriptionStep]) async throws {
         let recorder = recorder
         let unused = try await database.write { connection in
@@ -366,12 +366,16 @@ extension Store {
                 guard try Subscriptions.find(step.before.originalTransactionID, connection) == step.before,
                     try step.purchase?.insert(connection) ?? true
                 else {
-                    // Another process may have recorded the same renewal under the key.
-                    if let key = step.key, try Purchase.find(key, connection) == nil { unused.append(key) }
+                    // Another process may have recorded the same renewal under the key, as paid or as declined.
+                    if let key = step.key, try Purchase.find(key, connection)?.usesPayment != true {
+                        unused.append(key)
+                    }
                     continue
                 }
                 if step.purchase?.state == .failed, let key = step.key {
                     try Attempts.insert(recorder.next(), of: step.before.accountID, key: key, connection)
+                    // An amount that was authorized before a crash stays when another one is declined.
+                    unused.append(key)
                 }
                 if let increase = step.increase { try PriceIncreases.order(increase, connection) }
                 if step.isIncreaseVoid {
