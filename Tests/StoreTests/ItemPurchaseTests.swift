@@ -115,6 +115,38 @@ import Testing
         }
     }
 
+    /// Earlier processes ended between the payments and their records.
+    @Test(arguments: Backend.available) func whatBuysNothingLeavesNothingAuthorized(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await with(backend, processor: processor) { test async throws in
+            var account = try await test.account()
+            let accountID = account.accountID
+            func authorize(_ key: UUID) async throws {
+                _ = try await processor.authorize(
+                    PaymentAuthorization(
+                        idempotencyKey: key, accountID: accountID, bundleID: "", productID: "item.901",
+                        amount: Money(milliunits: 4_990, currency: "USD")))
+            }
+            let (refused, asked, paid, late) = (UUID(), UUID(), UUID(), UUID())
+            try await authorize(refused)
+            var barred = account
+            barred.paymentsAllowed = false
+            // The answer's process can end as well before it voids the payment.
+            for count in 1...2 {
+                #expect(try await refusal { try await buy(901, test, barred, key: refused) } == .paymentNotAllowed)
+                #expect(processor.held.isEmpty && processor.voids.count == count)
+            }
+            account.asksToBuy = true
+            #expect(try await refusal { try await buy(901, test, account, key: asked) } == .awaitsApproval)
+            account.asksToBuy = false
+            let bought = try await buy(901, test, account, key: paid)
+            try await authorize(late)
+            #expect(try await buy(901, test, account, key: late) == bought && processor.held == [paid: 4_990])
+            // The payment of a request that waits can still be used.
+            #expect(try await buy(901, test, account, key: asked) == bought && !processor.voids.contains(asked))
+        }
+    }
+
     @Test(arguments: Backend.available) func refusedItemsAreListedAmongTheAttempts(_ backend: Backend) async throws {
         let processor = ScriptedProcessor {
             $0.productID == "item.901" ? .declined(message: "No funds.") : .approved(reference: "R")

@@ -37,8 +37,13 @@ extension Store {
             try Attempts.insert(attemptID, of: account.accountID, key: request.idempotencyKey, connection)
             return nil
         }
-        if let known { return known }
+        if let known {
+            try await useNoPayment(under: request.idempotencyKey, besides: known)
+            return known
+        }
         changed(.attempts)
+        // The same request may have authorized the payment before a crash.
+        await processor.void(request.idempotencyKey)
         throw StoreError(failure.code, failure.message)
     }
 

@@ -34,10 +34,7 @@ extension Store {
     ///   account's storefront is unknown; ``DatabaseError`` when the purchase could not be recorded. Nothing is bought
     ///   when this throws.
     public func buyItem(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase {
-        if let known = try await knownPurchase(request, by: account) {
-            if known.idempotencyKey == request.idempotencyKey { try await refundPartsAgain(of: known) }
-            return known
-        }
+        if let known = try await earlierAnswer(to: request, by: account) { return known }
         // A purchase with a later identifier was made meanwhile.
         let began = ids.next()
         guard let item = catalog.value.storeItem(request.item) else {
@@ -174,9 +171,33 @@ extension Store {
         return purchase
     }
 
-    private func knownPurchase(_ request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase? {
+    /// Answers a request whose key has an answer, or whose item the account owns; nil when it has to be decided. The
+    /// process may have ended before it told the payment processor what follows from the answer, so this does it again.
+    private func earlierAnswer(to request: ItemPurchaseRequest, by account: Account) async throws -> ItemPurchase? {
+        let key = request.idempotencyKey
         let collection = try await collection(of: request.item)
-        return try await database.read { try Self.knownPurchase(request, account, collection, $0) }
+        do {
+            let known = try await database.read { try Self.knownPurchase(request, account, collection, $0) }
+            if let known { try await useNoPayment(under: key, besides: known) }
+            if let known, known.idempotencyKey == key { try await refundPartsAgain(of: known) }
+            return known
+        } catch let error as StoreError where Self.finalRefusals.contains(error.code) {
+            await processor.void(key)
+            throw error
+        }
+    }
+
+    /// The refusals that the key of a request keeps. A request that waits is not among them.
+    private static let finalRefusals: [WireError.Code] = [
+        .productNotAvailable, .paymentNotAllowed, .paymentDeclined,
+    ]
+
+    /// Voids the authorization under the key of a request that another purchase answers, unless the request waits for
+    /// approval.
+    func useNoPayment(under key: UUID, besides known: ItemPurchase) async throws {
+        guard known.idempotencyKey != key else { return }
+        let asked = try await database.read { try ItemRequest.find(key, $0) }
+        if asked?.state != .waiting { await processor.void(key) }
     }
 
     /// The first answer to the request's key, or the purchase by which the account owns the item.
