@@ -88,6 +88,25 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func whatIsUnusedOfAReplacedPlanIsGivenBackOnce(_ backend: Backend)
+        async throws
+    {
+        let processor = ScriptedProcessor()
+        try await withStore(backend, processor: processor) { test, account async throws in
+            let first = try await test.buy("gym.monthly", by: account)
+            try await test.store.changeClock { try $0.set(to: first.purchaseDate + 10 * Self.day) }
+            try await test.buy("gym.pool", by: account)
+            let given = processor.refunds.map(\.amount.milliunits)
+            #expect(given.count == 1 && given.allSatisfy { $0 > 0 && $0 < 9990 })
+            let request = try await test.store.requestRefund(of: first.transactionID, reason: .unsatisfied)
+            #expect(
+                try await refusal { try await test.store.decideRefund(request.requestID, .approve(.prorated)) }
+                    == .wrongState)
+            let refunded = try await test.store.refund(first.transactionID, reason: .app, share: .prorated)
+            #expect(refunded.amount.milliunits == 0 && processor.refunds.map(\.amount.milliunits) == given)
+        }
+    }
+
     @Test(arguments: Backend.available) func aLowerPlanBeginsWithTheNextRenewal(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await withStore(backend, processor: processor) { test, account async throws in

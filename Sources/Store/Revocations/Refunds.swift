@@ -39,7 +39,8 @@ enum Refunds {
         let share =
             kind == .whole
             ? transaction.price : transaction.unusedShare(at: unusedSince ?? date, consumed: consumed)
-        let amount = min(share.milliunits, transaction.price.milliunits - transaction.refunded)
+        // What a change of plan gave back was unused, too.
+        let amount = share.milliunits - transaction.refunded
         guard amount > 0 else { return }
         try Transactions.addRefund(amount, to: transaction.transactionID, connection)
         var rest = amount

@@ -21,8 +21,8 @@ public struct RefundedPurchase: Sendable, Equatable {
 public enum RefundShare: String, Sendable, CaseIterable {
     /// The price paid, less earlier refunds.
     case whole
-    /// The part of a subscription period that is not over. With a customer's request, also the part of another product
-    /// that was not used.
+    /// The part of a subscription period that is not over, less earlier refunds. With a customer's request, also the
+    /// part of another product that was not used.
     case prorated
 }
 
@@ -78,7 +78,7 @@ extension Store {
                 guard
                     found.price.milliunits == 0
                         || found.unusedShare(at: approval.unusedSince ?? now, consumed: approval.consumed).milliunits
-                            > 0
+                            > found.refunded
                 else { throw Self.nothingUnused }
             }
             let isNew = try Transactions.revoke(found, at: now, reason: reason, recorder, connection)
