@@ -195,6 +195,29 @@ import Testing
         }
     }
 
+    /// The processor holds a renewal's payment, its answer is lost, and the customer decides otherwise.
+    @Test(arguments: Backend.available) func aChangeVoidsARenewalWithoutAnAnswer(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor { payment in
+            guard !PaymentKey.isDerived(payment.idempotencyKey) else { throw ScriptedProcessor.Unreachable() }
+            return .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await backend.withStore(processor: processor) { test async throws in
+            let (leaving, buying) = (try await test.account(), try await test.account("bob@example.com"))
+            let first = try await test.buy("gym.monthly", by: leaving)
+            try await test.buy("gym.monthly", by: buying)
+            test.clock.milliseconds = try #require(first.expiresDate)
+            // To look changes nothing, and the payment can still be used.
+            #expect(try await test.store.subscriptions(of: leaving).first?.state == .active)
+            #expect(processor.voids.isEmpty)
+            let ended = try await test.store.setAutoRenew(false, of: first.transactionID)
+            #expect(ended.state == .expired && processor.voids.count == 1)
+            try await test.buy("gym.monthly", by: buying)
+            let renewals = processor.authorizations.map(\.idempotencyKey).filter { PaymentKey.isDerived($0) }
+            #expect(processor.voids.count == 2 && Set(processor.voids) == Set(renewals))
+            #expect(processor.held.count == 3)
+        }
+    }
+
     /// Two processes charge the same renewal: one is declined and records it, the other is approved afterwards.
     @Test(arguments: Backend.available) func aDeclinedRenewalLeavesNothingAuthorized(_ backend: Backend) async throws {
         let store = Mutex<Store?>(nil)

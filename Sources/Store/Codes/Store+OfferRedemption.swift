@@ -254,6 +254,7 @@ extension Store {
             }
             if reference == Self.freeReference { await processor.void(request.idempotencyKey) }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
+            await voidDueRenewal(of: sale.subscription?.known)
             if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds(mostFailures: 1) }
             changed(.transactions)
             changed(.offers)

@@ -218,6 +218,7 @@ extension Store {
                 try Self.insert(transaction, sale, recorder, connection)
             }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
+            await voidDueRenewal(of: sale.subscription?.known)
             if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds(mostFailures: 1) }
         } catch is OwnedMeanwhile {
             // Keep the authorization: the purchase still waits, and its outcome decides whether the authorization is

@@ -382,6 +382,9 @@ extension Store {
                 try Self.record(purchase, transaction, sale, request, account, recorder, connection)
             }
             schedule.add(transaction.expiresDate.map { $0 - policy.lead })
+            if answer.response.transaction?.transactionID == transaction.transactionID {
+                await voidDueRenewal(of: sale.subscription?.known)
+            }
             if !(sale.subscription?.replaced.isEmpty ?? true) { await tellRefunds(mostFailures: 1) }
             // The members of the family get it, too, or the account's other devices.
             if sale.product.isShareable || transaction.isMadeByStore { tell(account.accountID) }

@@ -353,6 +353,16 @@ extension Store {
         PaymentKey.derived(from: [subscription.originalTransactionID.rawValue, Int64(subscription.revision)])
     }
 
+    /// Voids the payment of a renewal that was due when the subscription changed, and whose key will not be used again.
+    /// The processor may hold it although the store has not had its answer.
+    /// - Parameter before: the subscription before the change that was recorded; nil for none.
+    func voidDueRenewal(of before: Subscription?) async {
+        guard let before, before.duty(policy) == .renew, let due = before.dueAt, due <= clock.milliseconds else {
+            return
+        }
+        await processor.void(Self.renewalKey(before))
+    }
+
     /// Records the steps of subscriptions that nobody has changed meanwhile. The others stay due. Payments that no
     /// period uses are voided.
     private func record(_ steps: [SubscriptionStep]) async throws {

@@ -150,13 +150,15 @@ extension Store {
     ) async throws -> Subscription {
         _ = try await found(original)
         let (now, policy, recorder) = (clock.milliseconds, policy, recorder)
-        let changed = try await database.write { connection -> Subscription in
+        let (changed, replaced) = try await database.write { connection -> (Subscription, Subscription?) in
             guard let before = try Subscriptions.find(original, connection) else { throw Self.unknownSubscription }
             var after = before
             let news = try change(&after, now, policy, connection)
-            if after != before || !news.isEmpty { try Subscriptions.save(after, news, recorder, connection) }
-            return after
+            guard after != before || !news.isEmpty else { return (after, nil) }
+            try Subscriptions.save(after, news, recorder, connection)
+            return (after, before)
         }
+        await voidDueRenewal(of: replaced)
         schedule.add(changed.dueAt)
         self.changed(.transactions)
         guard changed.dueAt.map({ $0 <= now }) ?? false else { return changed }

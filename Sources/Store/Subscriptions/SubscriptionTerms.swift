@@ -25,7 +25,7 @@ struct SubscriptionTerms: Sendable {
     /// How long the period lasts.
     let rate: RenewalRate
     /// The subscription when the sale was planned.
-    private let known: Subscription?
+    let known: Subscription?
     private let group: SubscriptionGroupID
     private let nextLineItemID: Int64
     private let policy: RenewalPolicy
