@@ -218,6 +218,29 @@ import Testing
         }
     }
 
+    /// Production charges a day early, so that a customer can choose another plan after a charge whose answer is lost.
+    @Test(arguments: Backend.available) func aChosenPlanVoidsARenewalWithoutAnAnswer(_ backend: Backend) async throws {
+        let isUp = Mutex(true)
+        let processor = ScriptedProcessor { payment in
+            guard isUp.withLock({ $0 }) else { throw ScriptedProcessor.Unreachable() }
+            return .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await backend.withStore(.production, processor: processor) { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("club.yearly", by: account)
+            isUp.withLock { $0 = false }
+            test.clock.milliseconds = try #require(first.expiresDate) - 1000
+            try await test.buy("club.weekly", by: account)
+            let lost = try #require(processor.authorizations.last?.idempotencyKey)
+            #expect(PaymentKey.isDerived(lost) && processor.voids.contains(lost))
+            isUp.withLock { $0 = true }
+            try await test.store.settleSubscriptions()
+            let renewed = try #require(processor.authorizations.last)
+            #expect(renewed.productID == "club.weekly" && renewed.idempotencyKey != lost)
+            #expect(try await test.ledger().map(\.productID) == ["club.yearly", "club.weekly"])
+        }
+    }
+
     /// Two processes charge the same renewal: one is declined and records it, the other is approved afterwards.
     @Test(arguments: Backend.available) func aDeclinedRenewalLeavesNothingAuthorized(_ backend: Backend) async throws {
         let store = Mutex<Store?>(nil)

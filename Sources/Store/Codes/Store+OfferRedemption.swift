@@ -211,6 +211,7 @@ extension Store {
                 return try Transactions.find(choice.known.transactionID, connection)
             }
             schedule.add(choice.known.expiresDate - policy.lead)
+            await voidDueRenewal(of: choice.known)
             changed(.transactions)
             changed(.offers)
             tell(account.accountID)

@@ -200,6 +200,7 @@ extension Store {
             throw StoreError(.wrongState, "The subscription changed in the meantime. Approve again.")
         }
         schedule.add(choice.known.expiresDate - policy.lead)
+        await voidDueRenewal(of: choice.known)
         await processor.void(purchase.idempotencyKey)
         return PurchaseResponse(state: .purchased, transaction: held?.description, failure: nil)
     }

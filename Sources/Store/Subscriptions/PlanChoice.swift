@@ -37,13 +37,17 @@ extension Store {
             paymentReference: Self.freeReference, createdAt: now, namedOffer: choice.offer?.name,
             storefront: account.storefront)
         do {
-            let answer = try await database.write { [recorder, policy] connection in
-                guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+            let (answer, isNew) = try await database.write {
+                [recorder, policy] connection -> (PurchaseAnswer, Bool) in
+                guard try purchase.insert(connection) else {
+                    return (try Self.firstAnswer(request, account, connection), false)
+                }
                 try request.useNonce(connection)
                 try choice.record(at: now, recorder, policy: policy, connection)
-                return PurchaseAnswer(
-                    purchase, transaction: try Transactions.find(choice.known.transactionID, connection))
+                let held = try Transactions.find(choice.known.transactionID, connection)
+                return (PurchaseAnswer(purchase, transaction: held), true)
             }
+            if isNew { await voidDueRenewal(of: choice.known) }
             // Auto-renew may be on again.
             schedule.add(choice.known.expiresDate - policy.lead)
             return answer
