@@ -60,7 +60,7 @@ extension Store {
         let owner = try await database.read { try Transactions.find(transactionID, $0)?.accountID }
         if let owner, approval?.date == nil { try await settleSubscriptions(of: owner) }
         let now = approval?.date ?? clock.milliseconds
-        let (refunded, payments, isNew) = try await database.write { [recorder] connection in
+        let (refunded, payments, isNew, ended) = try await database.write { [recorder] connection in
             if let approval { try RefundRequests.checkWaits(approval.requestID, connection) }
             guard let found = try Transactions.find(transactionID, connection) else {
                 throw StoreError(.unknownTransaction, "The ledger has no such transaction.")
@@ -82,6 +82,7 @@ extension Store {
                 else { throw Self.nothingUnused }
             }
             let isNew = try Transactions.revoke(found, at: now, reason: reason, recorder, connection)
+            var ended: Subscription?
             if isNew {
                 for transaction in try Transactions.revoked(with: found, connection) {
                     try Refunds.add(
@@ -97,6 +98,7 @@ extension Store {
                 if found.kind == .autoRenewableSubscription,
                     var subscription = try Subscriptions.find(found.originalTransactionID, connection)
                 {
+                    ended = subscription
                     let news = subscription.refunded(found.transactionID, at: now)
                     try Subscriptions.save(subscription, news, recorder, connection)
                 }
@@ -107,8 +109,9 @@ extension Store {
             }
             let payments = try transactions.flatMap { try Refunds.payments(of: $0, connection) }
             let amount = transactions.reduce(0) { $0 + $1.refunded } - found.refunded
-            return (RefundedPurchase(found, transactions, amount: amount), payments, isNew)
+            return (RefundedPurchase(found, transactions, amount: amount), payments, isNew, ended)
         }
+        await voidDueRenewal(of: ended)
         changed(.transactions)
         if let accountID = refunded.transactions.first?.accountID { tell(accountID) }
         do {
