@@ -55,7 +55,8 @@ extension ContentInfo {
         case wrong([ContentFinding])
 
         init(_ data: Data) {
-            guard let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
+            guard !BinaryPropertyList.isRefused([UInt8](data)),
+                let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
                 case .dictionary(let keys)? = PropertyListValue(foundationValue: list)
             else {
                 self = .wrong([
