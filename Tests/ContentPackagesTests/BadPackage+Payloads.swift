@@ -44,6 +44,12 @@ extension BadPackage {
         payload("a file of three thousand million bytes", .size) {
             $0.entries.append(CpioForge.Entry(path: "./Contents/b", mode: 0o100644, size: 3_000_000_000))
         },
+        BadPackage("a packed payload of three thousand million bytes by its own account", .size) {
+            var forge = CpioForge.content().product()
+            forge.members[1].children[2].isPacked = true
+            forge.members[1].children[2].data["size"] = "3000000000"
+            return forge.package()
+        },
         payload("a hundred thousand bytes after the end", .payload) {
             $0.editArchive = { $0 += [UInt8](repeating: 0, count: 100_000) }
         },

@@ -81,7 +81,25 @@ extension BadPackage {
             }
             return forge.package()
         },
+        BadPackage("the same packed bytes ten times", .overlap, limits: smallLimits) {
+            var member = XarForge.Member(name: "b", contents: [65])
+            member.editPacked = { $0 += [UInt8](repeating: 0, count: 30_000) }
+            var forge = XarForge.content([member])
+            let link = "<file id=\"50\"><name>x</name><type link=\"4\">hardlink</type></file>"
+            forge.editXML = {
+                let copies = (0..<9).map { link.replacing("x</name>", with: "x\($0)</name>") }.joined()
+                $0 = $0.replacing("</file></toc>", with: copies + "</file></toc>")
+            }
+            return forge.package()
+        },
     ]
+
+    private static let smallLimits: ContentLimits = {
+        var limits = ContentLimits()
+        limits.packedBytes = 100_000
+        limits.unpackedBytes = 100_000
+        return limits
+    }()
 
     static func heapStart(_ file: [UInt8]) -> Int { 28 + file[8..<16].reduce(0) { $0 << 8 | Int($1) } }
 }

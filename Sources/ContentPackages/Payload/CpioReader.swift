@@ -17,7 +17,7 @@ final class CpioReader {
 
     private static let trailer = "TRAILER!!!"
     /// The most bytes that may follow the end of the archive to fill a block.
-    private static let mostPadding = 1 << 16
+    static let mostPadding = 1 << 16
 
     private let stream: PayloadStream
     private let limits: ContentLimits

@@ -31,7 +31,7 @@ struct PackageContents: Sendable {
         }
         archive = try XarArchive(file, limits: limits)
         if isCancelled() { throw ContentPackageError.cancelled }
-        let component = try findComponent()
+        let component = try findComponent(limits)
         if let component {
             form = .payload(component.data, path: component.path)
             try scan(component.data, component.path, limits: limits, isCancelled: isCancelled)
@@ -45,7 +45,7 @@ struct PackageContents: Sendable {
     // MARK: Component packages
 
     /// The payload of the only component; nil for a plain archive.
-    private mutating func findComponent() throws -> (data: XarData, path: String)? {
+    private mutating func findComponent(_ limits: ContentLimits) throws -> (data: XarData, path: String)? {
         let files = archive.table.files
         let infos = Set(files.filter { $0.name == "PackageInfo" && $0.depth <= 1 }.map(\.parent))
         let payloads = files.filter { $0.name == "Payload" && $0.depth <= 1 && infos.contains($0.parent) }
@@ -67,6 +67,11 @@ struct PackageContents: Sendable {
         }
         if let finding = archive.rangeFinding(of: data, path: payload.path) {
             throw ContentPackageError(refused: [finding])
+        }
+        // The archive may pack the payload once more. Besides the files' bytes it has a header with the path of each.
+        let headers = Int64(limits.entries) * Int64(limits.pathBytes + 128) + Int64(CpioReader.mostPadding)
+        guard data.size - headers <= limits.unpackedBytes else {
+            throw ContentPackageError(refused: [.tooLarge(limits)])
         }
         return (data, payload.path)
     }
@@ -169,7 +174,26 @@ struct PackageContents: Sendable {
         }
         guard entries.reduce(Int64(0), { $0.addingReportingOverflow($1.size).overflow ? .max : $0 + $1.size }) < .max
         else { throw ContentPackageError(refused: [.tooLarge(limits)]) }
+        try limitSharing(limits)
         findOverlaps()
+    }
+
+    /// Limits the packed bytes of all files together, because the check reads those of every file, and files may share
+    /// them. The bytes of files that a tool wrote do not exceed the sum: unshared ones are in the package once, and
+    /// shared ones are hardly more than the unpacked files.
+    private func limitSharing(_ limits: ContentLimits) throws {
+        // Files that are too large together are not read.
+        guard unpackedLength <= limits.unpackedBytes else { return }
+        let (sum, isTooLarge) = limits.packedBytes.addingReportingOverflow(limits.unpackedBytes)
+        var rest = isTooLarge ? .max : sum
+        for entry in entries {
+            guard let data = entry.data else { continue }
+            guard data.length <= rest else {
+                throw ContentPackageError.damaged(
+                    .overlap, path: entry.path, "Too many files share the same packed bytes.")
+            }
+            rest -= data.length
+        }
     }
 
     /// Two files may share the same bytes, but not parts of them, and no file may share bytes with the table's
