@@ -86,8 +86,8 @@ public struct DirectoryBlobStore: BlobStore {
     }
 
     private static func copy(_ file: URL, to place: URL) throws {
-        let aside = URL(fileURLWithPath: place.path + ".\(getpid()).new")
-        unlink(aside.path)
+        // The name is new each time, because several tasks and processes may store the same blob at once.
+        let aside = URL(fileURLWithPath: place.path + ".\(UUID().uuidString).new")
         do {
             try FileManager.default.copyItem(at: file, to: aside)
             try flush(aside)

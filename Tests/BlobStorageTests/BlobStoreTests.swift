@@ -120,6 +120,26 @@ enum Place: String, CaseIterable, CustomStringConvertible {
         }
     }
 
+    /// A file of another length is replaced by a copy, as on another file system.
+    @Test func concurrentCopiesOfOneBlobSucceed() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let blobs = try DirectoryBlobStore(folder: directory.url.appendingPathComponent("blobs"))
+            let bytes = Self.bytes(500_000)
+            let files = try (0..<8).map { _ in try Self.file(bytes, directory) }
+            let digest = files[0].1
+            for _ in 0..<3 {
+                let (short, _) = try Self.file([1], directory)
+                try await blobs.remove(digest)
+                try await blobs.put(short, as: digest)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (file, digest) in files { group.addTask { try await blobs.put(file, as: digest) } }
+                    try await group.waitForAll()
+                }
+                #expect(try await Self.read(blobs, digest, 0..<500_000) == bytes)
+            }
+        }
+    }
+
     @Test func aFileIsStoredCompletelyOrNotAtAll() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let folder = directory.url.appendingPathComponent("blobs")
