@@ -87,6 +87,30 @@ struct UnpackTests {
         }
     }
 
+    /// A call finds the folder of another at any moment, also before it is locked and while it is removed.
+    @Test func noConcurrentUnpackingRemovesTheFolderOfAnother() async throws {
+        try await TemporaryDirectory.with { directory in
+            let folder = directory.url.appending(path: "content")
+            let place = directory.url.appending(path: ".content.unpacking/a").path
+            let lost = Atomic(0)
+            try Threads.forEach(
+                2_000, threads: 4, makeState: {},
+                body: { _, _ in
+                    do {
+                        let aside = try FolderAside(for: folder)
+                        let file = try aside.makeFile("a")
+                        try file.setMode(0o600)
+                        if access(place, F_OK) != 0 { lost.wrappingAdd(1, ordering: .relaxed) }
+                        aside.remove()
+                    } catch let error as ContentPackageError where error.code == .busy {
+                        // Another call was earlier.
+                    }
+                })
+            #expect(lost.load(ordering: .relaxed) == 0)
+            #expect(try names(directory) == [])
+        }
+    }
+
     @Test func stoppingLeavesNoFiles() async throws {
         try await TemporaryDirectory.with { directory in
             let large = XarForge.Member(name: "b", contents: [UInt8](repeating: 7, count: 2_000_000))

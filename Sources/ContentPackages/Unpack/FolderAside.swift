@@ -22,8 +22,9 @@ final class FolderAside: Sendable {
             throw errno == EEXIST ? Self.busy(path) : ContentPackageError.writing(aside)
         }
         let opened = open(aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard opened >= 0 else { throw ContentPackageError.writing(aside) }
-        guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+        guard opened >= 0 else { throw errno == ENOENT ? Self.busy(path) : ContentPackageError.writing(aside) }
+        // Until it is locked, another call may take the folder for a leftover and put its own in its place.
+        guard flock(opened, LOCK_EX | LOCK_NB) == 0, Self.isFolder(opened, at: aside) else {
             close(opened)
             throw Self.busy(path)
         }
@@ -52,8 +53,16 @@ final class FolderAside: Sendable {
         guard old >= 0 else { return }
         defer { close(old) }
         // A process that is still working on the folder holds its lock.
-        guard flock(old, LOCK_EX | LOCK_NB) == 0 else { throw busy(path) }
+        guard flock(old, LOCK_EX | LOCK_NB) == 0, isFolder(old, at: path) else { throw busy(path) }
         try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Whether the open folder is the one at the path. While it is locked, nobody else removes it.
+    private static func isFolder(_ descriptor: Int32, at path: String) -> Bool {
+        var opened = stat()
+        var found = stat()
+        return fstat(descriptor, &opened) == 0 && lstat(path, &found) == 0 && opened.st_dev == found.st_dev
+            && opened.st_ino == found.st_ino
     }
 
     /// Makes the folders of the entries, including those that only occur in paths of files.
@@ -119,5 +128,8 @@ final class FolderAside: Sendable {
         }
     }
 
-    func remove() { try? FileManager.default.removeItem(atPath: aside) }
+    func remove() {
+        guard Self.isFolder(descriptor, at: aside) else { return }
+        try? FileManager.default.removeItem(atPath: aside)
+    }
 }
