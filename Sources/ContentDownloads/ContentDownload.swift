@@ -51,6 +51,8 @@ public struct ContentDownload: Sendable {
             throw ContentDownloadError(.invalidRequest, "the download's length or SHA-256 is invalid")
         }
         if try isThere() {
+            // The earlier run may have been stopped before it removed them.
+            PartFile.remove(file)
             progress(length)
             return
         }

@@ -69,6 +69,15 @@ struct ContentDownloadTests {
         }
     }
 
+    @Test func `a complete file is kept, and what an earlier run left beside it is removed`() async throws {
+        try await with { scene async throws in
+            #expect(await scene.run() == nil)
+            try Data("\(scene.download.sha256)\n".utf8).write(to: PartFile.tag(of: scene.file))
+            #expect(await scene.run() == nil)
+            #expect(scene.names == ["file.pkg"])
+        }
+    }
+
     @Test func `an empty file is a file`() async throws {
         try await with(0) { scene async throws in
             #expect(await scene.run() == nil)
