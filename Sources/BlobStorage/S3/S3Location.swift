@@ -52,7 +52,11 @@ public struct S3Location: Sendable, CustomStringConvertible {
         let folder = url.path.split(separator: "/").joined(separator: "/")
         self.bucket = bucket
         prefix = folder.isEmpty ? "" : folder + "/"
-        self.endpoint = endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint
+        var server = endpoint.hasSuffix("/") ? endpoint.dropLast() : endpoint[...]
+        // Clients leave the scheme's own port out of the header `Host`, which is signed.
+        let usualPort = place.scheme == "https" ? ":443" : ":80"
+        if server.hasSuffix(usualPort) { server = server.dropLast(usualPort.count) }
+        self.endpoint = String(server)
         self.region = region
         self.accessKeyID = accessKeyID
         self.secretAccessKey = secretAccessKey
