@@ -45,7 +45,8 @@ public final class Store: Sendable {
     /// Transactions that the server API has signed, some 8 MB.
     let signatures = RecentValues<TransactionID, KeptSignature>(capacity: 1_024)
     let schedule = RenewalSchedule()
-    /// The refund after which ``tellRefunds(mostFailures:)`` goes on; nil to begin with the oldest.
+    /// The last refund that ``tellRefunds(mostFailures:)`` tried. The next call begins after it; nil begins with the
+    /// oldest refund.
     let lastRefundTried = Mutex<TransactionID?>(nil)
     let keptAnswers = KeptAnswers()
     /// Tells the requests of running apps that wait for news of their accounts.

@@ -19,19 +19,10 @@ struct InstallPackagesTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
         }
 
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = [SourceTree.root.appending(path: "scripts/install-packages").path, group]
-        process.environment = ["PATH": folder.path]
-        process.standardOutput = output
-        process.standardError = output
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
+        let script = SourceTree.root.appending(path: "scripts/install-packages").path
+        let (status, said) = try Shell.run([script, group], environment: ["PATH": folder.path])
 
-        #expect(process.terminationStatus == 1, "\(said)")
+        #expect(status == 1, "\(said)")
         #expect(said.contains("Run as root: apt-get install"), "\(said)")
         let named = Set(said.split { $0 == " " || $0 == "." || $0 == "\n" }.map(String.init))
         #expect(named.isSuperset(of: packages), "\(said)")

@@ -26,20 +26,10 @@ struct RunReadmeTests {
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o755], ofItemAtPath: folder.appending(path: ".build/debug/cornerstore").path)
 
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = [script]
-        process.currentDirectoryURL = folder
-        process.environment = ["PATH": "/usr/bin:/bin", "TMPDIR": temporary.path]
-        process.standardOutput = output
-        process.standardError = output
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
+        let (status, said) = try Shell.run(
+            [script], in: folder, environment: ["PATH": "/usr/bin:/bin", "TMPDIR": temporary.path])
 
-        #expect(process.terminationStatus == 0, "\(said)")
+        #expect(status == 0, "\(said)")
         #expect(said.split(separator: "\n").contains("bought"))
         #expect(said.contains("data in \(temporary.path)/"))
         let receipt = try Data(contentsOf: folder.appending(path: "receipt.der"))

@@ -21,7 +21,7 @@ extension SubscriptionCommand {
         @OptionGroup var output: OutputOptions
 
         /// Finds the subscription.
-        /// - Throws: ``CommandError`` `refused` when there is none, and `usage` when there are several.
+        /// - Throws: ``CommandError`` `refused` when the account has no such subscription, `usage` when several.
         func found(_ client: ControlClient) async throws -> ControlAPI.Subscription {
             let all: [ControlAPI.Subscription] = try await client.send(
                 .subscriptions(environment.environment, account: account))

@@ -5,9 +5,9 @@ import StoreWire
 extension Ledger {
     /// Returns how many credits of one purchase its user has spent.
     ///
-    /// Credits with a lifetime are counted one purchase at a time, in their lots. Of the others, those that were
-    /// granted first count as spent first: what is left of the account belongs to the latest grants. Credits that a
-    /// refund took back count as neither spent nor left.
+    /// Credits with a lifetime are counted one purchase at a time, in their lots. Of the other credits, the earliest
+    /// grants count as spent first, so the account's balance belongs to the latest grants. Credits that a refund took
+    /// back count as neither spent nor left.
     /// - Parameters:
     ///   - reference: the purchase's redemption key.
     ///   - currency: the account's ``CreditAccount/name``.

@@ -64,7 +64,7 @@ public struct ProductsFile: Sendable, Equatable {
 
     /// Finds an anchor or alias, which could make a small file a large document. It begins a word, so `A & B` and
     /// `R&D` contain none. A word in a comment or in quotes is not told apart.
-    /// - Returns: the line of the first one, from 1; nil when there is none.
+    /// - Returns: the line number of the first anchor or alias, from 1; nil when the file has neither.
     private static func lineOfReference(_ bytes: [UInt8]) -> Int? {
         let inWord = ASCIICharacters.alphanumeric.adding("\"'")
         let found = bytes.indices.first { index in

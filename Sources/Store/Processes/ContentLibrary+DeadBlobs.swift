@@ -73,7 +73,8 @@ extension ContentLibrary {
     /// Deletes bytes that nothing has used for ten minutes, unless another process does it. A store of one process
     /// deletes those that could not be deleted at once. Bytes that cannot be deleted hold up no others; after ten of
     /// them the run ends.
-    /// - Throws: ``BlobError``, ``DatabaseError``: the first error, at the end. What is left is deleted later.
+    /// - Throws: ``BlobError``, ``DatabaseError``: the first error, once the run has ended. A later run deletes the
+    ///   remaining bytes.
     public func removeDeadBlobs() async throws {
         guard let claims else {
             let digests = try await database.read { try DeadBlobs.due(at: .max, limit: Self.mostRemoved, $0) }
