@@ -85,7 +85,7 @@ public final class DeviceScreen {
     /// Whether a restore is in progress.
     private var isRestoring = false
 
-    private init(address: URL, device: ScreenDevice, server: Task<Void, any Error>, adminToken: String?) {
+    init(address: URL, device: ScreenDevice, server: Task<Void, any Error>, adminToken: String?) {
         (self.address, self.device, self.server, self.adminToken) = (address, device, server, adminToken)
     }
 
@@ -120,7 +120,7 @@ public final class DeviceScreen {
         }
         let screen = DeviceScreen(address: address, device: device, server: task, adminToken: operation.adminToken)
         screen.prepare(&configuration, operation, environment["CORNERSTORE_SHEET"]?.lowercased())
-        holder.screen.withLock { $0 = screen }
+        holder.hold(screen)
         return screen
     }
 

@@ -9,9 +9,26 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// The screen that a server shows, once the app has one.
+/// The screen that a server shows. The port is open before the app has its screen; who asks meanwhile waits for it.
 final class ScreenHolder: Sendable {
-    let screen = Mutex<DeviceScreen?>(nil)
+    private let made: AsyncStream<DeviceScreen>.Continuation
+    private let first: Task<DeviceScreen?, Never>
+
+    init() {
+        let (stream, made) = AsyncStream.makeStream(of: DeviceScreen.self)
+        self.made = made
+        first = Task { await stream.first { _ in true } }
+    }
+
+    deinit { made.finish() }
+
+    func hold(_ screen: DeviceScreen) {
+        made.yield(screen)
+        made.finish()
+    }
+
+    /// The screen; nil when the app ends without one.
+    var screen: DeviceScreen? { get async { await first.value } }
 }
 
 /// The context of a request to a screen.
@@ -83,7 +100,7 @@ struct ScreenServer: Sendable {
                 misdirected: "This screen does not answer to this name. Open http://\(own) and its port.",
                 foreign: "This screen takes forms from its own page only."))
         router.get("/") { request, _ in
-            guard try screen().isCrashing else { return try await page() }
+            guard try await screen().isCrashing else { return try await page() }
             // The process ends when a browser shows the page anew. Scripts of open pages ask for it too.
             return try await crashPage(isLast: request.headers[.fetchMode] ?? "navigate" == "navigate")
         }
@@ -101,7 +118,7 @@ struct ScreenServer: Sendable {
         router.get("/assets/:file") { request, _ in try asset(request.uri.path) }
         router.get("/events") { _, context in try await events(context) }
         router.post("/press/:name") { request, context in
-            let screen = try screen()
+            let screen = try await screen()
             let values = try await form(request)
             guard let name = context.parameters.get("name"), Self.isName(name) else { throw Self.missing }
             let opened = await screen.pagesOpened
@@ -109,21 +126,21 @@ struct ScreenServer: Sendable {
             return Self.lead(to: await screen.next(since: opened).address)
         }
         router.post("/restore") { request, _ in
-            let screen = try screen()
+            let screen = try await screen()
             _ = try await form(request)
             let opened = await screen.pagesOpened
             await screen.restore()
             return Self.lead(to: await screen.next(since: opened).address)
         }
         router.post("/answer") { request, _ in
-            let screen = try screen()
+            let screen = try await screen()
             let values = try await form(request)
             let opened = await screen.pagesOpened
             await screen.answer(values["question"], values["choice"] ?? "")
             return Self.lead(to: await screen.next(since: opened).address)
         }
         router.post("/crash") { request, _ in
-            let screen = try screen()
+            let screen = try await screen()
             switch try await form(request)["when"] {
             case "next-purchase": await screen.planCrash(true)
             case "never": await screen.planCrash(false)
@@ -134,9 +151,9 @@ struct ScreenServer: Sendable {
         return router
     }
 
-    private func screen() throws -> DeviceScreen {
-        guard let screen = holder.screen.withLock({ $0 }) else {
-            throw HTTPProblem(.serviceUnavailable, code: "unavailable", message: "The app is starting. Load again.")
+    private func screen() async throws -> DeviceScreen {
+        guard let screen = await holder.screen else {
+            throw HTTPProblem(.serviceUnavailable, code: "unavailable", message: "The app could not start.")
         }
         return screen
     }
@@ -169,14 +186,14 @@ struct ScreenServer: Sendable {
     // MARK: Answers
 
     private func page() async throws -> Response {
-        var page = await ScreenPage(of: try screen())
+        var page = try await ScreenPage(of: screen())
         page.finish { forms.token("", action: $0) }
         return try Self.response(page)
     }
 
     /// The screen's page while its process is about to end. With scripts it comes back by itself with the next process.
     private func crashPage(isLast: Bool) async throws -> Response {
-        let screen = try screen()
+        let screen = try await screen()
         var page = await ScreenPage(of: screen)
         (page.problem, page.waiting, page.question, page.said) = ("The app crashed here. Start it again.", nil, nil, [])
         page.content = ScreenContent()
@@ -245,7 +262,7 @@ struct ScreenServer: Sendable {
     }
 
     private func events(_ context: ScreenRequestContext) async throws -> Response {
-        let changes = try screen().changes
+        let changes = try await screen().changes
         guard let place = streams.take(upTo: Self.mostStreams) else {
             throw HTTPProblem(
                 .serviceUnavailable, code: "unavailable",

@@ -62,6 +62,26 @@ import Testing
         }
     }
 
+    @Test func whoAsksBeforeTheAppHasItsScreenIsAnsweredWithIt() async throws {
+        // No file of it is read.
+        let configuration = StoreKitConfiguration(
+            store: nil, bundleIdentifier: "com.example.app", deviceFolder: URL(fileURLWithPath: "/phone"),
+            sheet: AutomaticPaymentSheet(answer: .cancel, credentials: nil))
+        let device = ScreenDevice(name: "example", configuration, OperatorAddresses(environment: [:]))
+        let holder = ScreenHolder()
+        let (server, port) = try await ScreenServer.start(holder, device, port: 0)
+        let address = try #require(URL(string: "http://127.0.0.1:\(port)"))
+        async let reply = HTTPReply("GET", "\(address)/")
+        // This is answered without a screen, and later than the first request is asked.
+        #expect(try await HTTPReply("GET", "\(address)/missing").status == 404)
+        holder.hold(await DeviceScreen(address: address, device: device, server: server, adminToken: nil))
+        let page = try await reply
+        #expect(page.status == 200)
+        #expect(String(decoding: page.body, as: UTF8.self).contains("The app is starting."))
+        server.cancel()
+        _ = await server.result
+    }
+
     @Test func addressesOfTheOperatorComeFromVariables() {
         let given = OperatorAddresses(environment: [
             "CORNERSTORE_CONTROL": "http://127.0.0.1:8400", "CORNERSTORE_ADMIN_TOKEN": "secret", "CORNERSTORE_DATA": "",
