@@ -111,7 +111,7 @@ struct Soak {
         say("soak: several stores for \(time.components.seconds) s, seed \(seed)")
         do {
             let plan = ClusterRun.Plan(
-                customers: 64, time: time, pause: 2_000...5_000, hasRefunds: true, patience: .seconds(90), seed: seed)
+                customers: 64, time: time, pause: 2_000...5_000, hasRefunds: true, patience: .seconds(60), seed: seed)
             var totals = try await ClusterRun.run(Programs.built(), plan) {
                 !isInterrupted.value.withLock { $0 }
             }
