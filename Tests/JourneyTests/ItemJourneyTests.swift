@@ -116,14 +116,16 @@ struct ItemJourneyTests {
     private static let example = Data((0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) })
     private static let itemWithFile = items + "\n    file: example.pdf\n"
 
-    private func open(_ device: JourneyDevice, _ listener: Listener) async throws -> StoreKitEngine {
+    private func open(
+        _ device: JourneyDevice, _ listener: Listener, item: String = "4000"
+    ) async throws -> StoreKitEngine {
         var configuration = device.configuration()
         configuration.presenter = listener
         let engine = device.launch(configuration)
         let delegate = Delegate()
         let page = SKStoreProductViewController(engine: engine)
         page.delegate = delegate
-        #expect(try await page.loadProduct(withParameters: ["id": "4000"]))
+        #expect(try await page.loadProduct(withParameters: ["id": item]))
         await page.present()
         for await _ in delegate.done { break }
         return engine
@@ -155,6 +157,56 @@ struct ItemJourneyTests {
             let other = try await open(second, there)
             try await expectExample(in: there, on: second)
             await other.stop()
+        }
+    }
+
+    private static let album = """
+
+        items:
+          - number: 4100
+            kind: album
+            creator: {number: 901, name: The Gibbons}
+            genres: [{number: 14, name: Pop}]
+            texts: [{locale: en_US, name: Canopy}]
+            releaseDate: "2026-03-01"
+            displayPrice: 4.99
+          - number: 4101
+            kind: song
+            creator: {number: 901, name: The Gibbons}
+            genres: [{number: 14, name: Pop}]
+            texts: [{locale: en_US, name: First Branch}]
+            releaseDate: "2026-03-01"
+            file: first.wav
+            displayPrice: 0.69
+            collection: 4100
+            track: 1
+          - number: 4102
+            kind: song
+            creator: {number: 901, name: The Gibbons}
+            genres: [{number: 14, name: Pop}]
+            texts: [{locale: en_US, name: Swing Low Leaf}]
+            releaseDate: "2026-03-01"
+            file: second.wav
+            displayPrice: 0.69
+            collection: 4100
+            track: 2
+
+        """
+
+    @Test func aFileThatTheStoreCannotReadDoesNotHoldUpTheAlbumsOthers() async throws {
+        let files = ["first.wav": Self.example, "second.wav": Self.example]
+        try await JourneyStore.with(.sqlite, items: Self.album, files: files) { store async throws in
+            let catalog = URL(fileURLWithPath: store.configuration.catalogFiles[0].path)
+            let first = catalog.deletingLastPathComponent().appendingPathComponent("first.wav")
+            try FileManager.default.removeItem(at: first)
+            let device = try await JourneyDevice(store, email: "ape@example.com")
+            let listener = Listener { _ in .buy }
+            let engine = try await open(device, listener, item: "4100")
+            #expect(await listener.rest(of: "Downloaded ")?.hasPrefix("Swing Low Leaf to ") == true)
+            // The first is tried again.
+            try Self.example.write(to: first)
+            #expect(await listener.rest(of: "Downloaded ")?.hasPrefix("First Branch to ") == true)
+            await engine.stop()
         }
     }
 

@@ -38,7 +38,8 @@ actor LibraryDownloads {
         self.diagnostics = diagnostics
     }
 
-    /// Continues the downloads of earlier launches, for the account that is signed in.
+    /// Continues the downloads of earlier launches, for the account that is signed in. Does nothing when nobody is; the
+    /// next launch tries again.
     func resume() {
         guard let account else { return }
         do {
@@ -51,7 +52,7 @@ actor LibraryDownloads {
     }
 
     /// Remembers that the customer may buy an item, before the purchase begins, so that a crash loses nothing.
-    /// - Returns: the order. An earlier one whose purchase was not answered keeps its key.
+    /// - Returns: the item's saved order, with its key and the page's files; a new one if none is saved.
     func open(_ item: Int64, _ visit: VisitDescription) -> LibraryOrder {
         let new = LibraryOrder(item: item, name: visit.name, key: UUID(), files: visit.files ?? [])
         guard let account else { return new }
@@ -136,15 +137,24 @@ actor LibraryDownloads {
                 await tell("Bought \(order.name).")
                 try library.save(order)
             }
+            // A file that cannot be downloaded does not hold up the others.
+            var problem: (any Error)?
             for file in order.files where library.state(of: file) != .downloaded {
-                let place = try await library.download(file, at: store) { [session] in
-                    try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
-                        try await session.client.itemFile(file.item, token: token)
+                guard !Task.isCancelled else { throw CancellationError() }
+                do {
+                    let place = try await library.download(file, at: store) { [session] in
+                        try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+                            try await session.client.itemFile(file.item, token: token)
+                        }
                     }
+                    failures[order.item] = nil
+                    await tell("Downloaded \(file.title) to \(place.path).")
+                } catch {
+                    // A refusal closes the order, so any other problem counts before it.
+                    if problem.map(Self.isRefusal) ?? true { problem = error }
                 }
-                failures[order.item] = nil
-                await tell("Downloaded \(file.title) to \(place.path).")
             }
+            if let problem { throw problem }
             library.forget(order.item)
         } catch {
             await failed(order, account, error)
@@ -153,8 +163,8 @@ actor LibraryDownloads {
 
     private func failed(_ order: LibraryOrder, _ account: AccountID, _ error: any Error) async {
         switch error {
-        case StoreFailure.unreachable: retry(order, account, "the store did not answer")
-        case StoreFailure.notSignedIn: break
+        case StoreFailure.unreachable: await retry(order, account, "the store did not answer")
+        case StoreFailure.notSignedIn, is CancellationError: break
         case StoreFailure.refused(let refusal) where refusal.code == .awaitsApproval: break
         case StoreFailure.refused(let refusal):
             // The customer did not buy it after all, or it was refunded, or it has no file any more.
@@ -167,23 +177,30 @@ actor LibraryDownloads {
         case let error as ContentDownloadError:
             switch error.code {
             case .cancelled: break
-            case .unreachable, .addressExpired: retry(order, account, error.detail)
+            case .unreachable, .addressExpired: await retry(order, account, error.detail)
             case .wrongLength, .wrongDigest, .noSpace, .fileUnusable, .refused, .invalidRequest:
                 await tell("\(order.name) was not downloaded: \(error.detail). Open its page to try again.")
             }
         default:
             await tell("\(order.name) was not downloaded. Open its page to try again.")
         }
-        diagnostics("the download of the item \(order.item) ended: \(Self.text(error))")
+        diagnostics("the order of the item \(order.item) was interrupted: \(Self.text(error))")
     }
 
-    private func retry(_ order: LibraryOrder, _ account: AccountID, _ reason: String) {
+    private func retry(_ order: LibraryOrder, _ account: AccountID, _ reason: String) async {
         let count = failures[order.item, default: 0] + 1
         failures[order.item] = count
-        guard count <= Self.mostRetries, !isStopped else { return }
+        guard !isStopped else { return }
+        guard count <= Self.mostRetries else {
+            return await tell("\(order.name) is not complete: \(reason). The app continues when it starts next.")
+        }
         timer.after(seconds: backoff.delay(count)) { [weak self] in
             Task { await self?.start(order, account) }
         }
+    }
+
+    private static func isRefusal(_ error: any Error) -> Bool {
+        if case StoreFailure.refused = error { true } else { false }
     }
 
     private static func text(_ error: any Error) -> String {
