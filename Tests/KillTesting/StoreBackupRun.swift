@@ -160,12 +160,14 @@ public enum StoreBackupRun {
         findings.check(!FileManager.default.fileExists(atPath: folder.path), "a refused backup left a folder")
     }
 
-    /// Kills a restore at each of its steps. The two backups have different authorities, so that a receipt tells whose
+    /// Kills a restore at some of its steps. The two backups have different authorities, so that a receipt tells whose
     /// keys the store has.
-    /// - Parameter steps: the names of the steps, in their order; after the last one, everything is in place.
+    /// - Parameters:
+    ///   - steps: the names of all steps, in their order; after the last one, everything is in place.
+    ///   - chosen: the steps to kill it at.
     /// - Returns: what is wrong, one sentence each.
     public static func runKilled(
-        _ backend: Backend, _ programs: Programs, steps: [String]
+        _ backend: Backend, _ programs: Programs, steps: [String], at chosen: ArraySlice<String>
     ) async throws -> [String] {
         try await withStore(backend, programs, hasKey: false) { stores, _, findings in
             let store = stores[0]
@@ -201,7 +203,7 @@ public enum StoreBackupRun {
                 }
                 await store.stop()
             }
-            for step in steps {
+            for step in chosen {
                 let before = try await store.location.command(["restore", backups[1], "--replace"]).status
                 findings.check(before == 0, "\(step): \(store.commandLog)")
                 let point = KillPoint(name: step, count: 1)

@@ -21,9 +21,12 @@ struct StoreBackupTests {
         #expect(totals.early >= 40 && totals.restored >= totals.early)
     }
 
-    @Test(arguments: Backend.available)
-    func `a killed restore leaves the old or the new store, and can run again`(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available, [true, false])
+    func `a killed restore leaves the old or the new store, and can run again`(
+        _ backend: Backend, isEarly: Bool
+    ) async throws {
         let steps = StoreBackup.RestoreStep.allCases.map(\.rawValue)
-        #expect(try await StoreBackupRun.runKilled(backend, Programs.built(), steps: steps) == [])
+        let chosen = isEarly ? steps.prefix(2) : steps.dropFirst(2)
+        #expect(try await StoreBackupRun.runKilled(backend, Programs.built(), steps: steps, at: chosen) == [])
     }
 }
