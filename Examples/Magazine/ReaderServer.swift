@@ -17,13 +17,13 @@ enum ReaderServer {
             let token = environment["CORNERSTORE_USER_TOKEN_FILE"].map({ URL(fileURLWithPath: $0) })
         else { return nil }
         return try MerchantClientConfiguration(merchant: merchant, storeKit: storeKit) { _ in
-            // The file is read each time, because an expired token may have been replaced.
+            // The client asks again after the merchant has refused a token, which may have been replaced since.
             guard let text = try? String(contentsOf: token, encoding: .utf8) else { throw NobodySignedIn() }
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
     }
 
-    /// Returns the merchant that runs beside the store, from the store's `addresses.json`.
+    /// Returns the URL of the merchant that runs beside the store, from `addresses.json` in the store's data folder.
     private static func running(_ environment: [String: String]) -> URL? {
         struct Addresses: Decodable {
             var merchant: String?

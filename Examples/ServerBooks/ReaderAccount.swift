@@ -17,13 +17,14 @@ struct ReaderAccount: Sendable {
         let environment = environment.filter { !$0.value.isEmpty }
         let named = options.merchant ?? environment["CORNERSTORE_MERCHANT"].flatMap { URL(string: $0) }
         guard let merchant = named ?? Self.running(environment) else {
-            throw Missing(text: "no server is known: set CORNERSTORE_MERCHANT, or use --merchant URL")
+            throw Missing(
+                text: "no server is known: set CORNERSTORE_MERCHANT or CORNERSTORE_DATA, or use --merchant URL")
         }
         self.merchant = merchant
         tokenFile = environment["CORNERSTORE_USER_TOKEN_FILE"].map { URL(fileURLWithPath: $0) }
     }
 
-    /// Returns the merchant that runs beside the store, from the store's `addresses.json`.
+    /// Returns the URL of the merchant that runs beside the store, from `addresses.json` in the store's data folder.
     private static func running(_ environment: [String: String]) -> URL? {
         struct Addresses: Decodable {
             var merchant: String?
@@ -36,9 +37,19 @@ struct ReaderAccount: Sendable {
         return addresses.merchant.flatMap { URL(string: $0) }
     }
 
-    /// Returns the user's token. It reads the file each time, because an expired token may have been replaced.
+    /// Why nobody can buy; nil when there is a token.
+    var problem: String? {
+        tokenFile == nil ? Self.nobody : nil
+    }
+
+    private static let nobody =
+        "nobody is signed in: set CORNERSTORE_USER_TOKEN_FILE to a file that “cornerstore merchant token --user NAME > FILE” "
+        + "made"
+
+    /// Reads the user's token. The client calls it again after the merchant has refused a token, which may have been
+    /// replaced in the file since.
     func token() throws -> String {
-        guard let tokenFile else { throw Missing(text: "nobody is signed in: set CORNERSTORE_USER_TOKEN_FILE") }
+        guard let tokenFile else { throw Missing(text: Self.nobody) }
         let text = try String(contentsOf: tokenFile, encoding: .utf8)
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -60,6 +60,10 @@ public final class ServerBooksApp {
                 named: "server-books", usualPort: 8434, &configuration, environment: environment)
             try StoreKitConfiguration.use(configuration)
             let account = try ReaderAccount(options, environment: environment)
+            switch options.action {
+            case .list, .read, .help: break
+            case .ask, .buy, .download, .update, .restore: if let problem = account.problem { complain(problem) }
+            }
             let merchant = try MerchantClientConfiguration(merchant: account.merchant, storeKit: configuration) { _ in
                 try account.token()
             }

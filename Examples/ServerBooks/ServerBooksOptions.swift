@@ -8,7 +8,7 @@ public struct ServerBooksOptions: Equatable, Sendable {
         case ask
         /// Buy an issue by its name.
         case buy(String)
-        /// Resume the downloads of bought issues.
+        /// Resume interrupted purchases and downloads.
         case download
         /// Download the newest versions of the user's issues.
         case update
@@ -64,12 +64,13 @@ public struct ServerBooksOptions: Equatable, Sendable {
         server-books --restore          restores the account's purchases from the store
         server-books --list             lists the issues, and which are yours
         server-books --read issue1      prints an issue
-                     --merchant URL     the app's server; the default is CORNERSTORE_MERCHANT
+                     --merchant URL     the app's server; the default is CORNERSTORE_MERCHANT, or else the one beside the store
+                                        of CORNERSTORE_DATA
                      --finish-first     finishes a purchase when it is redeemed, before the download
                      --crash-at WHEN    ends there as if it were killed: purchased, redeemed, a number (of percent), delivered, finished
 
         The user's token is in the file that CORNERSTORE_USER_TOKEN_FILE names.
-        It ends with 0 when done, 1 when it was refused, failed or cancelled, 2 on wrong usage, 9 after --crash-at.
+        The command ends with 0 when done, 1 when it was refused, failed or cancelled, 2 on wrong usage, 9 after --crash-at.
         """
 
     /// Parses the arguments.
