@@ -26,9 +26,13 @@ struct ServeReport: Encodable {
     var apps: [App]
     var notes: [String]
     var dataDirectory: String
+    /// The path of the receipts' root certificate.
     var receiptRoot: String
+    /// The path of the signed payloads' root certificate.
     var jwsRoot: String
+    /// The path of the file with the apps' shared secrets.
     var sharedSecrets: String
+    /// The path of the file with the sandbox tester's e-mail address and password.
     var sandboxTester: String
     /// The e-mail address of the sandbox tester.
     var testerAccount: String?
@@ -79,7 +83,8 @@ struct ServeReport: Encodable {
                 ("  sandbox tester", testerAccount.map { "\($0), password in \(sandboxTester)" }),
             ], style)
         let product = self.apps.lazy.flatMap(\.productIds).first
-        let isDefault = dataDirectory == DataOptions.directory(nil).path
+        // A second terminal may lack the variable CORNERSTORE_DATA.
+        let isDefault = dataDirectory == DataOptions.directory(DataOptions.defaultPath).path
         let place = isDefault ? "" : " --data " + dataDirectory.shellWord
         let hint = product.map { "Try: cornerstore buy \($0.shellWord)\(place)\n" } ?? ""
         let variable = isDefault ? "" : "CORNERSTORE_DATA=\(dataDirectory.shellWord) "
