@@ -44,7 +44,7 @@ extension OfferJWS: JSONReadable {
 }
 
 extension FlatJSONObject {
-    /// A UUID of 32 hexadecimal digits and four hyphens that must be there.
+    /// A UUID that must be there: 32 hexadecimal digits and four hyphens.
     /// - Throws: `FlatJSONScanner.Failure` when it is missing or null, or for any other value.
     fileprivate func uuid(required name: StaticString) throws(FlatJSONScanner.Failure) -> UUID {
         let text = Array(try string(required: name).utf8)
@@ -110,6 +110,7 @@ extension HostedContent: JSONWritable {
     }
 }
 
+/// The failure in a ``PurchaseResponse``. `HTTPProblem` writes the body of a refused request.
 extension WireError: JSONWritable {
     package func write(to json: inout JSONBytes) {
         json.member("code", code.rawValue)

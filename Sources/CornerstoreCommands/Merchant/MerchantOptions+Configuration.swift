@@ -159,7 +159,7 @@ extension MerchantOptions {
         var stores: [TrustedStore] = []
         if takesApple {
             let roots = try layers.list(.root).map { (file: $0, der: try CertificateInput.read($0)) }
-            if !takesCornerstore, let other = roots.first(where: { !TrustedStore.isApples($0.der) }) {
+            if !takesCornerstore, let other = roots.first(where: { !TrustedStore.isAppleRoot($0.der) }) {
                 throw CommandError(
                     .usage,
                     "root: \(Style.printable(other.file)) is not a root of Apple. With --store apple alone, only Apple's roots are trusted."
@@ -167,14 +167,16 @@ extension MerchantOptions {
             }
             stores.append(
                 .appleStores(
-                    roots: roots.map(\.der).filter { TrustedStore.isApples($0) }, intermediates: intermediates))
+                    roots: roots.map(\.der).filter { TrustedStore.isAppleRoot($0) }, intermediates: intermediates))
         }
         if takesCornerstore { stores.append(try cornerstore(intermediates)) }
         return stores
     }
 
     private func cornerstore(_ intermediates: [[UInt8]]) throws -> TrustedStore {
-        let roots = try layers.list(.root).map { try CertificateInput.read($0) }.filter { !TrustedStore.isApples($0) }
+        let roots = try layers.list(.root).map { try CertificateInput.read($0) }.filter {
+            !TrustedStore.isAppleRoot($0)
+        }
         guard !roots.isEmpty else {
             return try .cornerstore(
                 in: Self.storeFolder(layers.text(.storeData), environment), intermediates: intermediates)

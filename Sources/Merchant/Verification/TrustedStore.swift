@@ -4,11 +4,13 @@ import StoreReceipts
 
 /// A store whose purchases the merchant accepts.
 public struct TrustedStore: Sendable, Equatable {
-    /// The permanent name of the store in redemption keys. Purchases with different anchors are different purchases.
+    /// The permanent name of the store in redemption keys. The same transaction
+    /// identifier under two anchors is two purchases.
     public var anchor: String
     /// The root certificates of the store's receipts and signed transactions, in DER.
     public var roots: [[UInt8]]
-    /// Roots whose certificates are taken from evidence that contains them.
+    /// Roots that are known by name and key only. The merchant takes their certificates from evidence that contains
+    /// them.
     public var rootIdentities: [RootIdentity]
     /// Intermediate certificates that iOS 6 receipts do not contain, in DER.
     public var intermediates: [[UInt8]]
@@ -38,12 +40,12 @@ public struct TrustedStore: Sendable, Equatable {
     }
 
     /// Whether a certificate, in DER, is one of Apple's roots.
-    public static func isApples(_ root: [UInt8]) -> Bool {
-        RootIdentity(der: root).map { appleRoots.contains($0) } ?? false
+    public static func isAppleRoot(_ certificate: [UInt8]) -> Bool {
+        RootIdentity(der: certificate).map { appleRoots.contains($0) } ?? false
     }
 
-    /// Returns a Cornerstore, by its roots. Its anchor is made from its first root's fingerprint, until
-    /// ``Merchant/recordAnchors(_:in:)`` finds that one of the roots was recorded before.
+    /// Returns a Cornerstore, by its roots. Its anchor is the beginning of its first root's SHA-256. If one of the
+    /// roots is recorded already, ``Merchant/recordAnchors(_:in:)`` replaces the anchor by the recorded one.
     public static func cornerstore(roots: [[UInt8]], intermediates: [[UInt8]] = []) -> TrustedStore {
         let name = Hexadecimal.encoded(SHA256.hash(data: roots.first ?? []).prefix(8))
         return TrustedStore(anchor: name, roots: roots, intermediates: intermediates)

@@ -5,8 +5,8 @@ extension ContentInfo {
     /// The size limit of `ContentInfo.plist` in bytes.
     private static var largestFile: Int { 1 << 20 }
 
-    /// Reads the `ContentInfo.plist` of an unpacked content folder; nil when it does not exist, or lacks a product or
-    /// version.
+    /// Reads the `ContentInfo.plist` of an unpacked content folder; nil when the file is missing, larger than
+    /// 1 MiB or damaged, or has no valid product and version.
     init?(contentFolder: URL) {
         let file = contentFolder.appendingPathComponent(Self.fileName)
         guard let bytes = BoundedFile.read(file, limit: Self.largestFile),

@@ -3,9 +3,9 @@ import ServiceLifecycle
 import Store
 import StoreWire
 
-/// Tells the other processes of a store which topics change here, and records those that change there, so that pages of
-/// operators refresh and notifications are sent soon, and which accounts have news, so that running apps learn of them.
-/// A hint can be lost.
+/// Tells the other processes of a store what changes here, and records what changes there. After a change of a topic,
+/// operators' pages refresh and notifications are sent soon. After news of an account, its running apps learn of it. A
+/// hint can be lost; pages and apps then learn of the change when they next ask.
 struct ChangeHints: Service {
     let membership: Membership
     let changes: Changes

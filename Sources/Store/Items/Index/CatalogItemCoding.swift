@@ -1,9 +1,11 @@
 import StoreWire
 
-/// An item as bytes, for the index. Only one version of the index (``ItemIndex/formatVersion``) can read the form.
+/// Writes an item as bytes for the index, and reads it back. Only an index of the same ``ItemIndex/formatVersion`` can
+/// read them.
 /// Small numbers take fewer bytes; a text's length comes before its bytes.
 ///
-/// Reading an item takes 1.3 µs. The item as JSON would take 45 µs, and a search answer of 200 items 9 ms more.
+/// Reading an item takes 1.3 µs. Reading it from JSON would take 45 µs, which is 9 ms more for a search answer of 200
+/// items.
 enum CatalogItemCoding {
     /// Bytes that are no item.
     struct Damaged: Error {}
@@ -19,8 +21,8 @@ enum CatalogItemCoding {
         return item
     }
 
-    /// The item, if the filters of a search allow it. The compared fields come first in the form, because a search
-    /// reads many more items than it finds.
+    /// The item, if the filters of a search allow it. The fields that the filters compare come first, so that a search
+    /// skips the rest of an item that it refuses.
     /// - Returns: nil for an item that the filters refuse.
     static func item(_ bytes: [UInt8], for search: ItemSearch?) throws -> CatalogItem? {
         try bytes.withUnsafeBufferPointer { buffer in
@@ -92,7 +94,7 @@ private struct ItemWriter {
         write(optional: item.duration) { $0.write($1) }
     }
 
-    /// Writes the place of a choice among all choices of its type.
+    /// Writes the position of a case among all cases of its type.
     private mutating func write<Choice: CaseIterable & Equatable>(choice: Choice) {
         bytes.append(UInt8(Choice.allCases.enumerated().first { $0.element == choice }?.offset ?? 0))
     }
@@ -113,7 +115,7 @@ private struct ItemWriter {
     private mutating func write(_ prices: CatalogPrices) {
         write(prices.amount)
         for amounts in [prices.byStorefront, prices.byCurrency] {
-            // Sorted, so that equal items are equal bytes: the index's name holds their digest.
+            // Sorted, so that equal items give equal bytes. The index file's name contains the digest of these bytes.
             write(amounts.sorted { $0.key < $1.key }) { writer, amount in
                 writer.write(amount.key)
                 writer.write(amount.value)

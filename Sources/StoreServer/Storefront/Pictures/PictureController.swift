@@ -29,8 +29,9 @@ struct PictureController: Sendable {
             throw StoreError(.notFound, "The picture cannot be shown. The store's log has the reason.")
         }
         guard let picture = found else { throw unknown }
-        // An address with the digest of another file, or of a file that changed, may get another picture later.
-        let isFinal = picture.isCurrent && address.digest == item.anyArtworkDigest(address.picture)
+        // Only the current digest names this picture for good. An address with another digest may get another picture
+        // later, and so may an address whose file has changed since the catalog was read.
+        let isFinal = picture.isCurrent && address.digest == item.currentDigest(of: address.picture)
         let headers: HTTPFields = [
             .contentType: address.format == .png ? "image/png" : "image/jpeg", .eTag: picture.entityTag,
             .cacheControl: isFinal ? "public, max-age=31536000, immutable" : "public, max-age=60",
@@ -43,8 +44,8 @@ struct PictureController: Sendable {
 }
 
 extension CatalogItem {
-    /// The digest in the current addresses of a picture.
-    fileprivate func anyArtworkDigest(_ picture: ItemImageAddress.Picture) -> String? {
+    /// The digest in a picture's current addresses; nil when the item has no such picture.
+    fileprivate func currentDigest(of picture: ItemImageAddress.Picture) -> String? {
         self.picture(picture)?.digest ?? (picture == .artwork ? anyArtworkAddress(1).digest : nil)
     }
 }
