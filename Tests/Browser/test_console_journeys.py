@@ -430,6 +430,8 @@ def test_keys_lead_everywhere_and_can_be_turned_off(browser, store):
         # Letters in a field are letters.
         page.keyboard.type(shopper.email)
         page.keyboard.press("Enter")
+        # The transaction's page has such a link, too.
+        expect(page).to_have_url(re.compile("/sandbox/search"))
         expect(page.get_by_role("link", name=shopper.email)).to_be_visible()
         page.wait_for_load_state()
 
