@@ -27,6 +27,8 @@ class Pointer:
 
     def go(self, name):
         """Goes to a page of the navigation, which a narrow screen keeps in a menu."""
+        # Before its style sheet has arrived, a page shows the button on every screen.
+        self.page.wait_for_load_state()
         menu = self.page.get_by_role("button", name="Menu")
         if menu.is_visible():
             menu.click()
@@ -47,7 +49,9 @@ class Keyboard(Pointer):
 
     def _reach(self, control):
         """Moves the focus to a control."""
-        # Before its style sheet has arrived, a page is not shown, and nothing of it takes the focus.
+        # A key may still be leading to the control's page. Before its style sheet has arrived, a page is not shown, and
+        # nothing of it takes the focus.
+        control.wait_for(state="attached")
         self.page.wait_for_load_state()
         for _ in range(self.MOST):
             # The page may replace the control while somebody is on the way to it.

@@ -62,6 +62,8 @@ def faults(page, decided=None, rules=None):
 
     `decided` has, by axe's rule, a part of the elements that somebody looked at because axe cannot decide."""
     options = {**AXE, "rules": rules or {}}
+    # Without its style sheet a page looks different.
+    page.wait_for_load_state()
     if page.evaluate("matchMedia('(forced-colors: active)').matches"):
         # axe reads the style sheet's colours, where the browser paints the system's.
         options["rules"] = {**options["rules"], "color-contrast": {"enabled": False}}

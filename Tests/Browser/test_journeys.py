@@ -9,6 +9,8 @@ from store import ALBUM, BOOK, FILM, GIBBONS, MONKEYS, SONG
 
 def assert_decoded(images):
     """Every one of these pictures must have been decoded."""
+    # A heading is there before the parser has reached what follows it.
+    images.page.wait_for_load_state()
     assert images.count() > 0
     for image in images.all():
         # Pictures load when they come into view.
