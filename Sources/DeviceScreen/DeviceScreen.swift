@@ -64,6 +64,8 @@ public final class DeviceScreen {
     let device: ScreenDevice
     let changes = ScreenChanges()
     private let server: Task<Void, any Error>
+    /// Gets the screen when the app is shown; nil when it has it.
+    private var holder: ScreenHolder?
     private let adminToken: String?
     private nonisolated let crash = Mutex(CrashPlan())
     private nonisolated let crashShown = DispatchSemaphore(value: 0)
@@ -120,7 +122,7 @@ public final class DeviceScreen {
         }
         let screen = DeviceScreen(address: address, device: device, server: task, adminToken: operation.adminToken)
         screen.prepare(&configuration, operation, environment["CORNERSTORE_SHEET"]?.lowercased())
-        holder.hold(screen)
+        screen.holder = holder
         return screen
     }
 
@@ -166,6 +168,9 @@ public final class DeviceScreen {
     /// - Returns: the exit code.
     public func run(_ app: any ScreenApp) async -> Int32 {
         self.app = app
+        // Not before: a page asks StoreKit for its queue, and the app must have configured StoreKit by then.
+        holder?.hold(self)
+        holder = nil
         Self.print("\(device.name) is at \(address.absoluteString)  (Ctrl-C ends it)")
         let observer = ScreenObserver(
             tell: { [weak self] in self?.note($0, isOfApp: false) },
@@ -276,6 +281,13 @@ public final class DeviceScreen {
     }
 
     func picture(_ name: String) -> [UInt8]? { app?.picture(name) }
+
+    /// The address of the page that waits for the customer, to which the browser is led now; else the screen's.
+    func leadToPage() -> String {
+        guard let page else { return Next.screen.address }
+        lastLed = page
+        return page.absoluteString
+    }
 
     /// Waits until a page of the store waits for the customer, or the app waits for nothing, but not for long.
     /// - Parameter opened: the number of pages that were opened before a button was pressed; nil when the browser comes

@@ -24,7 +24,7 @@ extension ScreenPage {
         said = screen.said.map(\.text)
         let tones = Set(screen.said.map(\.tone))
         saidTone = (tones.contains(.bad) ? .bad : tones.contains(.good) ? .good : DeviceScreen.Tone.neutral).rawValue
-        waiting = screen.page?.absoluteString
+        waiting = screen.page == nil ? nil : "/waiting"
         isWaitingItem = screen.isItemPage
         on = "on \(screen.device.folder.lastPathComponent)"
         question = screen.question.map(Self.item)

@@ -9,7 +9,7 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// The screen that a server shows. The port is open before the app has its screen; who asks meanwhile waits for it.
+/// The screen that a server shows. The port is open before the app is shown; who asks meanwhile waits for it.
 final class ScreenHolder: Sendable {
     private let made: AsyncStream<DeviceScreen>.Continuation
     private let first: Task<DeviceScreen?, Never>
@@ -103,6 +103,11 @@ struct ScreenServer: Sendable {
             guard try await screen().isCrashing else { return try await page() }
             // The process ends when a browser shows the page anew. Scripts of open pages ask for it too.
             return try await crashPage(isLast: request.headers[.fetchMode] ?? "navigate" == "navigate")
+        }
+        // The link to a waiting page. When the browser comes back from there, /back waits until the app has heard.
+        router.get("/waiting") { _, _ in
+            let screen = try await screen()
+            return Self.lead(to: await screen.leadToPage())
         }
         router.get("/back") { _, _ in
             let next = try await screen().next(since: nil)

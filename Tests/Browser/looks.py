@@ -52,6 +52,8 @@ WIDE = """[...document.querySelectorAll("body *")].filter(element =>
 
 def wide(page):
     """What of a page is wider than the window."""
+    # Without its style sheet a page is wider.
+    page.wait_for_load_state()
     sideways, parts = page.evaluate(f"[document.documentElement.scrollWidth, {WIDE}]")
     return parts + ([f"scrolls sideways: {sideways}"] if sideways > page.viewport_size["width"] else [])
 

@@ -29,6 +29,7 @@
  const show = () => { const text = isPaused ? "Paused" : isLost || isFailed ? "Not connected" : "Live"; clearTimeout(later); bar.classList.toggle("off", text !== "Live"); words.textContent = text; pause.textContent = isPaused ? "Resume" : "Pause"; };
  const say = (text) => {
   clearTimeout(later);
+  if (isPaused || isLost) return;
   later = setTimeout(() => { lastSaid = Date.now(); words.textContent = text; }, lastSaid + 5000 - Date.now());
  };
  const typed = (part) => all("input:not([type=hidden]), textarea, select", part).filter((f) => f.type === "checkbox" ? f.checked !== f.defaultChecked : f.options ? f.selectedIndex !== Math.max(0, all("option", f).findIndex((o) => o.defaultSelected)) : f.value !== f.defaultValue);
