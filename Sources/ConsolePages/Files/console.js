@@ -29,8 +29,7 @@
  const show = () => { const text = isPaused ? "Paused" : isLost || isFailed ? "Not connected" : "Live"; clearTimeout(later); bar.classList.toggle("off", text !== "Live"); words.textContent = text; pause.textContent = isPaused ? "Resume" : "Pause"; };
  const say = (text) => {
   clearTimeout(later);
-  if (isPaused || isLost) return;
-  later = setTimeout(() => { lastSaid = Date.now(); words.textContent = text; }, lastSaid + 5000 - Date.now());
+  later = isPaused || isLost ? 0 : setTimeout(() => { lastSaid = Date.now(); words.textContent = text; }, lastSaid + 5000 - Date.now());
  };
  const typed = (part) => all("input:not([type=hidden]), textarea, select", part).filter((f) => f.type === "checkbox" ? f.checked !== f.defaultChecked : f.options ? f.selectedIndex !== Math.max(0, all("option", f).findIndex((o) => o.defaultSelected)) : f.value !== f.defaultValue);
  const isBusy = (part) => {
@@ -97,7 +96,7 @@
    // What changed before a late stream is not in the page.
    stream.onopen = () => { if (isLost || "ask" in doc || performance.now() > 1000) tell("all"); };
    stream.onerror = () => { tell("lost"); if (stream.readyState === 2) setTimeout(open, 5000); };
-   stream.addEventListener("changed", (event) => JSON.parse(event.data).topics.forEach((topic) => tell(topic)));
+   stream.addEventListener("changed", (event) => JSON.parse(event.data).topics.forEach(tell));
   };
   channel.onmessage = (event) => hear(event.data);
   if ("ask" in doc) soon();
