@@ -160,6 +160,7 @@ struct ItemJourneyTests {
         }
     }
 
+    /// An album (4100) of two songs with a file each.
     private static let album = """
 
         items:
@@ -170,28 +171,25 @@ struct ItemJourneyTests {
             texts: [{locale: en_US, name: Canopy}]
             releaseDate: "2026-03-01"
             displayPrice: 4.99
-          - number: 4101
-            kind: song
-            creator: {number: 901, name: The Gibbons}
-            genres: [{number: 14, name: Pop}]
-            texts: [{locale: en_US, name: First Branch}]
-            releaseDate: "2026-03-01"
-            file: first.wav
-            displayPrice: 0.69
-            collection: 4100
-            track: 1
-          - number: 4102
-            kind: song
-            creator: {number: 901, name: The Gibbons}
-            genres: [{number: 14, name: Pop}]
-            texts: [{locale: en_US, name: Swing Low Leaf}]
-            releaseDate: "2026-03-01"
-            file: second.wav
-            displayPrice: 0.69
-            collection: 4100
-            track: 2
+        \(song(1, "First Branch", file: "first.wav"))
+        \(song(2, "Swing Low Leaf", file: "second.wav"))
 
         """
+
+    private static func song(_ track: Int, _ name: String, file: String) -> String {
+        """
+          - number: \(4100 + track)
+            kind: song
+            creator: {number: 901, name: The Gibbons}
+            genres: [{number: 14, name: Pop}]
+            texts: [{locale: en_US, name: \(name)}]
+            releaseDate: "2026-03-01"
+            file: \(file)
+            displayPrice: 0.69
+            collection: 4100
+            track: \(track)
+        """
+    }
 
     @Test func aFileThatTheStoreCannotReadDoesNotHoldUpTheAlbumsOthers() async throws {
         let files = ["first.wav": Self.example, "second.wav": Self.example]
